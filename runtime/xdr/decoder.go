@@ -1,0 +1,160 @@
+package xdr
+
+import "math"
+
+// Limits bound what a message may cost, whatever its bytes claim. A zero
+// field is the default, a negative one switches the limit off.
+type Limits struct {
+	// MaxMemory is how many bytes of Go memory the elements, lists and large
+	// union arms of one message may take, beyond what the value reused
+	// already has. Default: 64 for each byte of input, plus 4096.
+	MaxMemory int
+	// MaxElements limits arrays whose elements take no bytes on the wire.
+	// Default: 65536.
+	MaxElements int
+	// MaxDepth limits nesting of types that contain themselves. Linked lists
+	// do not count: they are slices. Default: 128.
+	MaxDepth int
+}
+
+const (
+	defaultMemoryFactor = 64
+	defaultMemoryBase   = 4096
+	defaultElements     = 1 << 16
+	defaultDepth        = 128
+)
+
+// DecoderOptions are the settings of a Decoder; the zero value is strict,
+// copying and within the default limits.
+type DecoderOptions struct {
+	Limits Limits
+	// Alias makes opaque data and strings slices of the input, and gives large
+	// union arms out of the Decoder's own memory: both are valid until the
+	// input is overwritten or the Decoder is reset.
+	Alias bool
+}
+
+// Decoder reads values from a buffer. The zero Decoder is at the end of an
+// empty input; it is not for concurrent use.
+type Decoder struct {
+	buf   []byte
+	off   int
+	alias bool
+	depth int // levels left
+	mem   int // bytes left in the budget
+	arena []byte
+	slabs []slab
+	opt   DecoderOptions
+
+	chunks   []Item // out of line items still to be taken
+	mode     matchMode
+	sites    []Site // eligible ones, for matchInOrder
+	base     uint64
+	inserted uint64
+}
+
+// NewDecoder returns a Decoder over b, with default options where opt is nil.
+func NewDecoder(b []byte, opt *DecoderOptions) *Decoder {
+	d := new(Decoder)
+	if opt != nil {
+		d.opt = *opt
+	}
+	d.Reset(b)
+	return d
+}
+
+// Reset makes d read from b. Values decoded earlier in aliasing mode
+// are invalid from here on.
+func (d *Decoder) Reset(b []byte) {
+	d.buf, d.off = b, 0
+	d.alias = d.opt.Alias
+	d.arena = nil
+	d.depth = limit(d.opt.Limits.MaxDepth, defaultDepth)
+	d.mem = limit(d.opt.Limits.MaxMemory, defaultMemoryFactor*len(b)+defaultMemoryBase)
+	if d.alias {
+		for i := range d.slabs {
+			d.slabs[i].rewind()
+		}
+	} else {
+		d.slabs = nil // the memory belongs to the values decoded
+	}
+	d.chunks, d.sites, d.mode, d.base, d.inserted = nil, nil, matchNone, 0, 0
+}
+
+func limit(set, def int) int {
+	switch {
+	case set > 0:
+		return set
+	case set < 0:
+		return math.MaxInt
+	}
+	return def
+}
+
+// Input returns the whole input and the offset of the next byte. For
+// generated code.
+func (d *Decoder) Input() ([]byte, int) { return d.buf, d.off }
+
+// Advance makes off the offset of the next byte. For generated code.
+func (d *Decoder) Advance(off int) { d.off = off }
+
+// Offset returns how many bytes have been read.
+func (d *Decoder) Offset() int { return d.off }
+
+// Rest returns the bytes not yet read, a slice of the input.
+func (d *Decoder) Rest() []byte { return d.buf[d.off:] }
+
+// Done returns an error if bytes of the input, or items out of line, are left
+// over.
+func (d *Decoder) Done() error {
+	if n := len(d.buf) - d.off; n != 0 {
+		return Fail(CodeTrailing, d.off, uint64(n), 0, "")
+	}
+	return d.chunksDone()
+}
+
+// Bytes returns the n bytes at off, as the mode says. For generated code,
+// which has checked that they are there.
+func (d *Decoder) Bytes(b []byte, off, n int) []byte {
+	if d.alias {
+		return b[off : off+n : off+n]
+	}
+	return d.copyBytes(b, off, n)
+}
+
+// copyBytes copies into the message's arena. The arena is as large as the
+// rest of the input, so one message needs one, unless items come from elsewhere.
+func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
+	if n > cap(d.arena)-len(d.arena) {
+		d.arena = make([]byte, 0, len(b)-off)
+	}
+	k := len(d.arena)
+	d.arena = append(d.arena, b[off:off+n]...)
+	return d.arena[k : k+n : k+n]
+}
+
+// Charge takes n bytes from the memory budget. For generated code.
+func (d *Decoder) Charge(n, off int) *Error {
+	if n > d.mem {
+		return Fail(CodeMemory, off, uint64(n), uint64(d.mem), "")
+	}
+	d.mem -= n
+	return nil
+}
+
+// Enter counts one level of a type that contains itself; Leave must follow
+// unless decoding fails. For generated code.
+func (d *Decoder) Enter(off int) *Error {
+	if d.depth <= 0 {
+		return Fail(CodeDepth, off, 0, uint64(limit(d.opt.Limits.MaxDepth, defaultDepth)), "")
+	}
+	d.depth--
+	return nil
+}
+
+// Leave undoes Enter. For generated code.
+func (d *Decoder) Leave() { d.depth++ }
+
+// MaxElements is the count limit for elements without bytes on the wire. For
+// generated code.
+func (d *Decoder) MaxElements() int { return limit(d.opt.Limits.MaxElements, defaultElements) }

@@ -1,0 +1,40 @@
+// Package xdr is what generated XDR code links against: encoder and decoder
+// state, limits, errors, the direct data placement hook and the extension
+// descriptor. The wire form is RFC 4506.
+//
+// # Generated types
+//
+// Every generated type T has these methods, all on *T:
+//
+//	EncodeXDR(*Encoder) error              // append one value to the encoder's output
+//	DecodeXDR(*Decoder) error              // read one value from the decoder's input
+//	XDRSize() int                          // bytes the value takes on the wire
+//	AppendBinary([]byte) ([]byte, error)   // encoding.BinaryAppender
+//	MarshalBinary() ([]byte, error)        // encoding.BinaryMarshaler
+//	UnmarshalBinary([]byte) error          // encoding.BinaryUnmarshaler: copies, refuses trailing bytes
+//
+// and, for the use of other generated code only, PutXDR and GetXDR, the
+// codecs themselves: they take a buffer and an offset, and return the next
+// offset.
+//
+// # Who owns the memory
+//
+// A Decoder works in one of two modes. Copying (the default, and what
+// UnmarshalBinary does): opaque data and strings are copied into one arena
+// per message, which belongs to the decoded value. Aliasing
+// ([DecoderOptions.Alias]): opaque data and strings are slices of the input,
+// and large union arms live in memory of the Decoder; both are valid until
+// the input is overwritten or the Decoder is reset, whichever is first.
+//
+// A value may be decoded into again and again, in either mode: slices of
+// elements keep their capacity, every field is set, and no byte of opaque
+// data is ever written in place, so that a value once decoded in aliasing mode
+// never writes into its old input. A Decoder, an Encoder and a value are for
+// one goroutine at a time.
+//
+// # Strictness
+//
+// Decoding is canonical: padding must be zero, booleans and presence words 0
+// or 1, enumerators known, discriminants with an arm, counts within their
+// bound (RFC 4506 §4). So one value has one encoding.
+package xdr

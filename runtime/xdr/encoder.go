@@ -1,0 +1,71 @@
+package xdr
+
+import "slices"
+
+// Encoder collects encoded values in a buffer. The zero Encoder is ready and
+// allocates its own; it is not for concurrent use.
+type Encoder struct {
+	buf    []byte
+	start  int // length of buf at Reset: where the stream begins
+	noGrow bool
+
+	reduce  Reduction
+	base    uint64 // XDR position of buf[start] in the unreduced stream
+	removed uint64 // bytes left out of line so far, padding included
+	items   []Item
+}
+
+// NewEncoder returns an Encoder that appends to buf, which it grows as needed.
+func NewEncoder(buf []byte) *Encoder {
+	e := new(Encoder)
+	e.Reset(buf)
+	return e
+}
+
+// Reset makes e append to buf, forgets earlier output and items, and keeps
+// its settings. The bytes already in buf stay as they are.
+func (e *Encoder) Reset(buf []byte) {
+	e.buf = buf
+	e.start = len(buf)
+	e.removed = 0
+	clear(e.items)
+	e.items = e.items[:0]
+}
+
+// NoGrow limits output to the capacity of the buffer: what does not fit
+// is refused with [ErrBuffer] and leaves the output as it was.
+func (e *Encoder) NoGrow(on bool) { e.noGrow = on }
+
+// Bytes returns all output, the buffer's first bytes included. It is valid
+// until the next write or Reset.
+func (e *Encoder) Bytes() []byte { return e.buf }
+
+// Len returns how many bytes have been encoded since Reset.
+func (e *Encoder) Len() int { return len(e.buf) - e.start }
+
+// Begin makes room for n bytes, and returns the buffer extended by them and the
+// offset of the first. End, or nothing, must follow. For generated code.
+func (e *Encoder) Begin(n int) ([]byte, int, *Error) {
+	off := len(e.buf)
+	if n > cap(e.buf)-off {
+		if e.noGrow {
+			return nil, off, Fail(CodeBuffer, off, uint64(n), uint64(cap(e.buf)-off), "")
+		}
+		e.buf = slices.Grow(e.buf, n)
+	}
+	return e.buf[:off+n], off, nil
+}
+
+// End makes the bytes up to off part of the output. For generated code.
+func (e *Encoder) End(off int) { e.buf = e.buf[:off] }
+
+// Grow returns b extended by n bytes of undefined content. For generated code.
+func Grow(b []byte, n int) []byte {
+	if n > cap(b)-len(b) {
+		b = slices.Grow(b, n)
+	}
+	return b[:len(b)+n]
+}
+
+// Padded rounds n up to a multiple of four, the XDR unit (RFC 4506 §3).
+func Padded(n int) int { return (n + 3) &^ 3 }
