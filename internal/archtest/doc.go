@@ -1,0 +1,13 @@
+// Package archtest holds the shape of the module: which package may import
+// which, and the habits that a machine can see.
+//
+// The table in table.go is the truth about import arrows. Every package of the
+// module matches a row of it; a new package adds one, and an arrow that the
+// table does not have needs a decision record in docs/adr. Rows bind the files
+// that users link. Test files may import any package of the module and go-cmp.
+//
+// Besides arrows, Check looks at package comments, the length of hand-written
+// files, the header of generated ones, and imports of unsafe and C. It reads
+// source text only (every build tag, no type checking), skips testdata and
+// nested modules, and reports all that it finds.
+package archtest

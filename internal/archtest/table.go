@@ -1,0 +1,97 @@
+package archtest
+
+// Row says what the packages that match Package may import. Patterns are paths
+// from the module's root: * stands for one element, a final /... for the folder
+// and all below it, and "..." alone for everything.
+//
+// A package may always import the standard library (but see Deny). A row that
+// ends in /... also lets the packages under its folder import each other: by
+// "rdmaio/providers/*/..." a provider has packages of its own, yet cannot use
+// another provider.
+type Row struct {
+	Package string
+	Imports []string // packages of this module
+	Outside []string // other modules' packages, by prefix
+	Deny    []string // standard library packages that it must do without
+	Unsafe  []string // its files that may import unsafe
+}
+
+// Limits on hand-written files, in lines.
+const (
+	maxLines     = 600
+	maxTestLines = 900
+)
+
+// testOutside is what test files may import from outside the module, besides
+// what their row has.
+var testOutside = []string{"github.com/google/go-cmp"}
+
+const (
+	participle = "github.com/alecthomas/participle/v2"
+	jennifer   = "github.com/dave/jennifer"
+	kong       = "github.com/alecthomas/kong"
+	xsys       = "golang.org/x/sys"
+)
+
+// Table returns the rows; the first that matches a package counts.
+func Table() []Row {
+	diags := []string{"cmd/xdrgen/internal/diag", "cmd/xdrgen/internal/source"}
+	pure := []string{"net", "os", "sync", "syscall"} // a state machine: no I/O, locks or goroutines of its own
+	return []Row{
+		// The compiler. It never imports what it generates or what that links
+		// against, so it builds with every generated file gone.
+		{Package: "cmd/xdrgen/internal/source"},
+		{Package: "cmd/xdrgen/internal/diag", Imports: diags[1:]},
+		{Package: "cmd/xdrgen/internal/ir", Imports: diags},
+		{Package: "cmd/xdrgen/internal/syntax", Imports: diags, Outside: []string{participle}},
+		{Package: "cmd/xdrgen/internal/sema", Imports: append([]string{"cmd/xdrgen/internal/syntax", "cmd/xdrgen/internal/ir"}, diags...)},
+		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Outside: []string{jennifer}},
+		{Package: "cmd/xdrgen", Imports: []string{"cmd/xdrgen/internal/*"}, Outside: []string{kong}},
+		{Package: "tools/extract/..."},
+		{Package: "tools/speccheck/..."},
+		{Package: "tools/wireshark/..."},
+
+		// What generated code links against, and that code.
+		{Package: "runtime/xdr/..."},
+		{Package: "runtime/oncrpc/...", Imports: []string{"runtime/xdr"}},
+		{Package: "gen/*", Imports: []string{"runtime/*", "gen/*"}},
+
+		// Verbs and their providers know nothing of RPC.
+		{Package: "rdmaio/verbs"},
+		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
+		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs"}},
+		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
+		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs"}},
+
+		// The engine and its parts, each importing downward. Only the two codecs
+		// know a version.
+		{Package: "rdmaio/internal/engine", Deny: pure, Imports: []string{
+			"rdmaio/internal/header", "rdmaio/internal/header1", "rdmaio/internal/header2", "rdmaio/internal/chunk",
+			"rdmaio/internal/credit", "rdmaio/internal/mrpool", "rdmaio/verbs", "runtime/xdr",
+		}},
+		{Package: "rdmaio/internal/header1", Deny: pure, Imports: []string{"rdmaio/internal/header", "gen/rpcrdma1", "runtime/xdr"}},
+		{Package: "rdmaio/internal/header2", Deny: pure, Imports: []string{"rdmaio/internal/header", "gen/rpcrdma2", "runtime/xdr"}},
+		{Package: "rdmaio/internal/chunk", Deny: pure, Imports: []string{"rdmaio/internal/header", "rdmaio/verbs", "runtime/xdr"}},
+		{Package: "rdmaio/internal/header", Deny: pure, Imports: []string{"rdmaio/verbs", "runtime/xdr"}},
+		{Package: "rdmaio/internal/credit", Deny: pure},
+		{Package: "rdmaio/internal/mrpool", Imports: []string{"rdmaio/verbs"}},
+		{Package: "rdmaio/internal/peertest/...", Imports: []string{"rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
+
+		// The transport for its users, who pass a provider in; what runs over it.
+		{Package: "rdmaio", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs", "runtime/*"}},
+		{Package: "rdmaio/xchar", Imports: []string{"rdmaio", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/hostauth", Imports: []string{"rdmaio", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "gen/*", "runtime/*"}},
+
+		// Leaves: nothing imports them, or only tests do.
+		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},
+		{Package: "examples/...", Imports: []string{"..."}},
+		{Package: "test/...", Imports: []string{"..."}},
+		{Package: "internal/archtest"},
+		{Package: "internal/corpus"},
+		{Package: "internal/golden"},
+		{Package: "internal/leak"},
+		{Package: "internal/testrun"},
+	}
+}
