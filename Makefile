@@ -1,0 +1,94 @@
+# A fresh machine with Go, git and make is enough: everything else is fetched
+# by the go command at the versions of go.mod and tools.mod. `make` explains.
+
+GO       ?= go
+FUZZTIME ?= 10s
+TESTFLAGS ?=
+
+module := github.com/rpcrdma/rpcrdma
+xdrgen := bin/xdrgen
+lint   := $(GO) tool -modfile=tools.mod
+# The race detector needs cgo, which the go command has on only with a C compiler.
+race   := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+# The folder of unit $$1's package: what spec/MANIFEST says, or gen/<unit>.
+target = awk -v unit="$$1" '$$1 == "unit" { u = $$2 } $$1 == "target" && u == unit { t = $$2 } \
+	END { print t ? t : "gen/" unit }' spec/MANIFEST
+
+.DEFAULT_GOAL := help
+.PHONY: help generate extract check xdrgen test check-format vet check-generated test-go test-bench bench-codec fuzz lint clean
+
+help: ## list the targets
+	@echo 'usage: make TARGET [VARIABLE=value ...]'
+	@echo
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@echo
+	@echo 'variables: CORPUS=DIR (interface files for the tests that want some; ../shared/corpus where it exists)'
+	@echo '           FUZZTIME=$(FUZZTIME) (for each fuzz target)  TESTFLAGS="-run X -v" (passed to go test)'
+
+##: what is made of the documents
+
+generate: check ## make spec/x from the documents and gen/ from spec/x; a second run changes nothing
+	@set -e; for dir in spec/x/*/; do \
+		set -- $$(basename $$dir); out=$$($(target)); \
+		echo "xdrgen gen $$1 -> $$out"; \
+		$(xdrgen) gen -o $$out -package $$(basename $$out) -I spec/x -import-root $(module)/gen $$dir*.x; \
+	done
+
+extract: ## take the XDR out of the documents in spec/ and apply spec/errata
+	$(GO) run ./tools/extract
+
+check: extract xdrgen ## check every unit of spec/x strictly
+	@set -e; for dir in spec/x/*/; do $(xdrgen) check -strict -I spec/x $$dir*.x; done
+
+xdrgen: ## build the compiler as bin/xdrgen
+	@$(GO) build -o $(xdrgen) ./cmd/xdrgen
+
+##: what proves that it works
+
+test: check-format vet check-generated test-go test-bench ## run everything that can be proved on this machine
+	@echo 'make test: all of it passed'
+	$(if $(race),,@echo 'make test: without the race detector, for want of a C compiler')
+
+check-format: ## refuse Go files that gofmt would change
+	@out=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
+	if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+
+vet: ## run go vet
+	$(GO) vet ./...
+
+check-generated: ## make everything anew in a copy without generated files, and compare
+	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
+	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
+	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -not -path "$$copy/bench/*" -delete; \
+	$(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
+	for dir in spec gen runtime; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
+	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
+	echo 'generated files are current'
+
+test-go: ## run the tests, with the race detector and, for allocation counts, without it
+	$(GO) run ./internal/testrun $(race) $(TESTFLAGS) ./...
+	$(if $(race),$(GO) run ./internal/testrun $(TESTFLAGS) ./...)
+
+test-bench: ## vet and test the benchmark module
+	cd bench && $(GO) vet ./... && $(GO) test -short ./...
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@set -e; grep -rl --include='*_test.go' --exclude-dir=testdata --exclude-dir=bench '^func Fuzz' . | sort | while read -r file; do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
+			echo "$$(dirname $$file) $$name"; \
+			$(GO) test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) $$(dirname $$file); \
+		done; \
+	done
+
+lint: ## run gofumpt and staticcheck at the versions of tools.mod
+	@out=$$($(lint) gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
+	$(lint) staticcheck ./...
+
+##: other
+
+bench-codec: ## compare generated codecs with hand-written ones and others
+	cd bench && $(GO) run ./cmd/codecbench
+
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,49 @@
+// Command testrun runs go test and says at the end what a plain run hides:
+// which tests skipped, and why. Its arguments are those of go test; its exit
+// code is 0 only if every test passed or skipped.
+//
+//	go run ./internal/testrun -race ./...
+//
+// Packages print one line each as they finish, failed tests their whole output.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run returns the exit code: 0 if all passed, else 1.
+func run(args []string, stdout, stderr io.Writer) int {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "testrun:", err)
+		return 1
+	}
+	s := newSummary(stdout)
+	readErr := s.read(out)
+	if readErr != nil {
+		fmt.Fprintln(stderr, "testrun: output of go test -json:", readErr)
+		_, _ = io.Copy(io.Discard, out) // so that go test can end; its result is bad already
+	}
+	waitErr := cmd.Wait()
+	s.finish(args)
+	if exit := (*exec.ExitError)(nil); waitErr != nil && !errors.As(waitErr, &exit) {
+		fmt.Fprintln(stderr, "testrun:", waitErr)
+	}
+	if readErr != nil || waitErr != nil || s.failed() {
+		return 1
+	}
+	return 0
+}
