@@ -1,0 +1,89 @@
+package diag
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// jsonDiagnostic is one line of machine output. Fields may be added, not
+// changed.
+type jsonDiagnostic struct {
+	V        int           `json:"v"`
+	Type     string        `json:"type"` // "diagnostic"
+	Severity string        `json:"severity"`
+	Code     string        `json:"code"`
+	Rule     string        `json:"rule"`
+	Message  string        `json:"message"`
+	Section  string        `json:"section,omitempty"`
+	Where    *jsonPlace    `json:"where,omitempty"`
+	Related  []jsonRelated `json:"related,omitempty"`
+	Notes    []string      `json:"notes,omitempty"`
+	Help     string        `json:"help,omitempty"`
+}
+
+type jsonPlace struct {
+	File      string      `json:"file"`
+	Line      int         `json:"line"`
+	Column    int         `json:"column"`
+	EndLine   int         `json:"end_line"`
+	EndColumn int         `json:"end_column"`
+	Origin    *jsonOrigin `json:"origin,omitempty"`
+}
+
+type jsonOrigin struct {
+	Document string `json:"document"`
+	Line     int    `json:"line"`
+	Erratum  string `json:"erratum,omitempty"`
+}
+
+type jsonRelated struct {
+	Label string     `json:"label"`
+	Where *jsonPlace `json:"where"`
+}
+
+// Summary is the last line of machine output.
+type Summary struct {
+	V        int    `json:"v"`
+	Type     string `json:"type"` // "summary"
+	Errors   int    `json:"errors"`
+	Warnings int    `json:"warnings"`
+	Hidden   int    `json:"hidden"` // errors beyond the limit
+}
+
+// WriteJSON writes one finding as one line of JSON.
+func WriteJSON(w io.Writer, d Diagnostic) error {
+	info := d.Rule.Info()
+	j := jsonDiagnostic{
+		V: 1, Type: "diagnostic", Severity: d.Severity.String(), Code: info.Code, Rule: info.Name,
+		Message: d.Message, Section: info.Section, Where: place(d.Span), Notes: d.Notes, Help: d.HelpText(),
+	}
+	for _, r := range d.Related {
+		j.Related = append(j.Related, jsonRelated{r.Label, place(r.Span)})
+	}
+	return encodeLine(w, j)
+}
+
+// WriteJSONSummary writes the closing line of machine output.
+func WriteJSONSummary(w io.Writer, errors, warnings, hidden int) error {
+	return encodeLine(w, Summary{1, "summary", errors, warnings, hidden})
+}
+
+func encodeLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func place(s source.Span) *jsonPlace {
+	if !s.Valid() {
+		return nil
+	}
+	a, b := s.Position(), s.EndPosition()
+	p := &jsonPlace{File: s.File.Name, Line: a.Line, Column: a.Column, EndLine: b.Line, EndColumn: b.Column}
+	if o, ok := s.Origin(); ok {
+		p.Origin = &jsonOrigin{o.Document, o.Line, o.Erratum}
+	}
+	return p
+}

@@ -1,0 +1,129 @@
+// Package source holds texts and places in them: files, spans, line and column
+// numbers, and the maps that lead from an extracted .x file back into the
+// document it was taken from. Every other stage of the compiler speaks of
+// places as a Span.
+package source
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxSize is the largest text the compiler accepts, in bytes.
+const MaxSize = 16 << 20
+
+// File is one text. It is immutable once made.
+type File struct {
+	Name   string // as given by the user; for messages
+	Text   []byte
+	Origin *Origin // where the lines come from; nil for a file of its own
+
+	lines []int // offset of the first byte of each line
+}
+
+// NewFile returns a file. The text is kept, not copied.
+func NewFile(name string, text []byte) *File {
+	f := &File{Name: name, Text: text, lines: []int{0}}
+	for i, c := range text {
+		if c == '\n' {
+			f.lines = append(f.lines, i+1)
+		}
+	}
+	return f
+}
+
+// Base returns the last element of the file's name.
+func (f *File) Base() string {
+	if i := strings.LastIndexAny(f.Name, `/\`); i >= 0 {
+		return f.Name[i+1:]
+	}
+	return f.Name
+}
+
+// Position is a place as people count: line and column from 1, the column in
+// characters, a tab being one.
+type Position struct {
+	Line, Column int
+}
+
+// Position returns the line and column of a byte offset. An offset outside the
+// text is moved to its nearer end.
+func (f *File) Position(offset int) Position {
+	offset = min(max(offset, 0), len(f.Text))
+	i := sort.SearchInts(f.lines, offset+1) - 1
+	return Position{i + 1, utf8.RuneCount(f.Text[f.lines[i]:offset]) + 1}
+}
+
+// Line returns the text of line n, counted from 1, without its end; "" where
+// there is no such line.
+func (f *File) Line(n int) string {
+	if n < 1 || n > len(f.lines) {
+		return ""
+	}
+	end := len(f.Text)
+	if n < len(f.lines) {
+		end = f.lines[n] - 1
+	}
+	return strings.TrimSuffix(string(f.Text[f.lines[n-1]:end]), "\r")
+}
+
+// LineCount returns the number of lines.
+func (f *File) LineCount() int { return len(f.lines) }
+
+// Span is a stretch of a file: bytes Start to End, End not included. The zero
+// value is no place at all.
+type Span struct {
+	File       *File
+	Start, End int
+}
+
+// Valid reports whether the span is a place.
+func (s Span) Valid() bool { return s.File != nil }
+
+// Position returns the line and column of the span's start.
+func (s Span) Position() Position {
+	if s.File == nil {
+		return Position{}
+	}
+	return s.File.Position(s.Start)
+}
+
+// EndPosition returns the line and column just after the span.
+func (s Span) EndPosition() Position {
+	if s.File == nil {
+		return Position{}
+	}
+	return s.File.Position(s.End)
+}
+
+// Text returns what the span covers.
+func (s Span) Text() string {
+	if s.File == nil {
+		return ""
+	}
+	n := len(s.File.Text)
+	start := min(max(s.Start, 0), n)
+	return string(s.File.Text[start:min(max(s.End, start), n)])
+}
+
+// To returns the span from the start of s to the end of t, which must be of
+// the same file.
+func (s Span) To(t Span) Span {
+	if s.File == nil {
+		return t
+	}
+	if t.File == s.File && t.End > s.End {
+		s.End = t.End
+	}
+	return s
+}
+
+// Origin returns where the span's first line was taken from, if its file is an
+// extract.
+func (s Span) Origin() (Place, bool) {
+	if s.File == nil || s.File.Origin == nil {
+		return Place{}, false
+	}
+	return s.File.Origin.At(s.Position().Line)
+}
