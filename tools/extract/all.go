@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+)
+
+// all runs over the manifest: write, compare, or report.
+func (o *options) all() int {
+	p := o.printer()
+	results, err := build(o.manifest, o.spec)
+	code := exitOK
+	for _, e := range flatten(err) {
+		var sum *checksumError
+		if o.check && errors.As(e, &sum) {
+			p.finding("checksum", sum.file, e.Error())
+			code = max(code, exitFindings)
+			continue
+		}
+		p.failure(e)
+		code = exitFailed
+	}
+	if code == exitFailed {
+		return code // write nothing of a set that is not whole
+	}
+	if o.report {
+		for _, r := range results {
+			p.report(r)
+		}
+		return code
+	}
+	list := outputs(o.out, results)
+	for _, out := range list {
+		have, same, err := out.current()
+		if err == nil && !same && !o.check && !o.dryRun {
+			err = out.write()
+		}
+		switch {
+		case err != nil:
+			p.failure(err)
+			return exitFailed
+		case same:
+		case o.check:
+			p.finding("differs", out.path, diff(filepath.ToSlash(out.path), have, out.data))
+			code = exitFindings
+		default:
+			p.changed(out.path, o.dryRun)
+		}
+	}
+	old, err := stale(o.out, list)
+	if err != nil {
+		p.failure(err)
+		return exitFailed
+	}
+	for _, name := range old {
+		switch {
+		case code == exitFindings && len(results) == 0: // no document could be read: nothing is known to be stale
+		case o.check:
+			p.finding("stale", name, "extracted once, but no document of the manifest yields it now; delete it and its .origin")
+			code = exitFindings
+		default:
+			p.note(name, "extracted once, but no document of the manifest yields it now; delete it and its .origin")
+		}
+	}
+	for _, r := range results {
+		p.summary(r)
+	}
+	return code
+}
+
+// flatten returns the errors joined in one.
+func flatten(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return []error{err}
+}

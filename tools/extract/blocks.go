@@ -1,0 +1,207 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The forms by which a definition of RFC 4506 §6.3 or RFC 5531 §12.2 is told from prose. The first matches a line that
+// is a beginning by itself, the second one that is a beginning if the next line opens with the given character. A
+// constant need not have its equals sign: documents get that wrong, and the erratum needs the line.
+var (
+	blockHere = regexp.MustCompile(`^[ \t]*(?:` +
+		`(?:struct|enum|program)[ \t]+[A-Za-z_]\w*[ \t]*\{` +
+		`|union[ \t]+[A-Za-z_]\w*[ \t]+switch[ \t]*\(` +
+		`|typedef[ \t]+[A-Za-z_][\w \t*<>\[\],]*;` +
+		`|typedef[ \t]+(?:struct|enum|union)\b[\w \t]*(?:\{|switch[ \t]*\()` +
+		`|const[ \t]+[A-Za-z_][\w \t]*(?:=[ \t]*)?-?\w+[ \t]*;)`)
+	blockBrace = regexp.MustCompile(`^[ \t]*(?:(?:struct|enum|program)[ \t]+[A-Za-z_]\w*$|typedef[ \t]+(?:struct|enum)(?:[ \t]+[A-Za-z_]\w*)?$)`)
+	blockParen = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*[ \t]+switch$`)
+)
+
+// damage says that a definition begins at a line of the document but never closes.
+type damage struct {
+	num  int    // line of the document, from 1
+	text string // that line
+}
+
+// blockReader finds XDR definitions in the lines of a document.
+type blockReader struct {
+	lines []string
+	cut   []bool // page furniture, not part of any definition
+}
+
+// next returns the index of the first line at or after i and before to that is no page furniture, or to.
+func (r *blockReader) next(i, to int) int {
+	for i < to && r.cut[i] {
+		i++
+	}
+	return i
+}
+
+// begins reports whether a definition begins at line i.
+func (r *blockReader) begins(i, to int) bool {
+	s := r.lines[i]
+	switch {
+	case blockHere.MatchString(s):
+		return true
+	case blockBrace.MatchString(s), blockParen.MatchString(s):
+		want := "{"
+		if blockParen.MatchString(s) {
+			want = "("
+		}
+		n := r.next(i+1, to)
+		return n < to && strings.HasPrefix(strings.TrimLeft(r.lines[n], " \t"), want)
+	}
+	return false
+}
+
+// read returns the definitions in a span, one after the other, with their common indentation removed, and the places
+// that begin like one and do not close. Each line is looked at a bounded number of times.
+func (r *blockReader) read(s span) (out []line, bad []damage) {
+	for i := s.from; i < s.to; {
+		start := r.next(i, s.to)
+		if start == s.to {
+			break
+		}
+		first := start
+		if strings.HasPrefix(strings.TrimLeft(r.lines[start], " \t"), "/*") {
+			first = r.afterComment(start, s.to)
+		}
+		if first >= s.to || !r.begins(first, s.to) {
+			i = start + 1
+			continue
+		}
+		end, ok := r.end(first, s.to)
+		if !ok {
+			bad = append(bad, damage{first + 1, r.lines[first]})
+			i = max(end, first+1)
+			continue
+		}
+		if len(out) > 0 && start > 0 && r.lines[start-1] == "" {
+			out = append(out, line{num: start})
+		}
+		out = append(out, r.dedent(start, end)...)
+		i = end
+	}
+	return out, bad
+}
+
+// headerComment bounds the comment taken above a definition, so that one that never closes swallows little.
+const headerComment = 100
+
+// afterComment returns the line that follows the comment lines beginning at i without an empty line in between.
+func (r *blockReader) afterComment(i, to int) int {
+	var sc scanner
+	start := i
+	for ; i < to; i = r.next(i+1, to) {
+		if i-start > headerComment {
+			return start + 1
+		}
+		if !sc.comment && !strings.HasPrefix(strings.TrimLeft(r.lines[i], " \t"), "/*") {
+			return i
+		}
+		sc.line(r.lines[i])
+		if sc.code {
+			return start + 1 // a comment and code on one line: no header comment
+		}
+	}
+	return start + 1
+}
+
+// end returns the line after the definition that begins at line i. If it does not close, ok is false and end is where
+// to go on: the first line that cannot belong to it.
+func (r *blockReader) end(i, to int) (end int, ok bool) {
+	indent := len(indentation(r.lines[i]))
+	var sc scanner
+	for j := i; j < to; j = r.next(j+1, to) {
+		s := r.lines[j]
+		if j > i && !sc.comment {
+			if s == "" && sc.depth == 0 {
+				return j, false
+			}
+			in := len(indentation(s))
+			if s != "" && in < indent && s[in] != '}' {
+				return j, false
+			}
+			if in <= indent && sc.depth > 0 && r.begins(j, to) {
+				return j, false
+			}
+		}
+		sc.line(s)
+		if sc.depth < 0 {
+			return j + 1, false
+		}
+		if sc.depth == 0 && sc.closed && !sc.comment {
+			return j + 1, true
+		}
+	}
+	return to, false
+}
+
+// dedent returns lines start to end without page furniture and without the blanks all of them begin with.
+func (r *blockReader) dedent(start, end int) []line {
+	var out []line
+	common, any := "", false
+	for i := start; i < end; i++ {
+		if r.cut[i] {
+			continue
+		}
+		s := r.lines[i]
+		out = append(out, line{text: s, num: i + 1})
+		if s == "" {
+			continue
+		}
+		if in := indentation(s); !any {
+			common, any = in, true
+		} else {
+			common = commonPrefix(common, in)
+		}
+	}
+	for i := range out {
+		out[i].text = strings.TrimPrefix(out[i].text, common)
+	}
+	return out
+}
+
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
+
+// scanner follows comments and nesting through the lines of a definition.
+type scanner struct {
+	comment bool // inside /* */
+	depth   int  // open braces and parentheses
+	code    bool // something other than a comment was seen
+	closed  bool // a semicolon ended a definition at depth 0, and no other has begun since
+}
+
+func (sc *scanner) line(s string) {
+	for i := 0; i < len(s); i++ {
+		if sc.comment {
+			if strings.HasPrefix(s[i:], "*/") {
+				sc.comment = false
+				i++
+			}
+			continue
+		}
+		switch c := s[i]; {
+		case strings.HasPrefix(s[i:], "/*"):
+			sc.comment = true
+			i++
+		case c == ' ', c == '\t':
+		default:
+			sc.code = true
+			sc.closed = c == ';' && sc.depth == 0
+			if c == '{' || c == '(' {
+				sc.depth++
+			} else if c == '}' || c == ')' {
+				sc.depth--
+			}
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// docResult is what one document of the manifest gives.
+type docResult struct {
+	doc    *document
+	lines  int // of the document
+	marked int // lines with the marker, in any mode
+	units  []*unitResult
+	notes  []string // what a person should look at; no finding
+}
+
+// unitResult is what one unit gives.
+type unitResult struct {
+	unit   *unit
+	looked int // lines with the marker, or lines of the sections looked through
+	files  []*fileResult
+}
+
+// fileResult is one .x file.
+type fileResult struct {
+	name   string
+	taken  []line // as extracted
+	lines  []line // with errata
+	errata []*erratum
+}
+
+// checksumError says that a document is not the one the manifest was written for.
+type checksumError struct {
+	file, manifest string
+	line           int
+	want, have     string
+}
+
+func (e *checksumError) Error() string {
+	return fmt.Sprintf("%s: sha256 is %s but %s:%d names %s; restore the document if it was changed by accident, or, for a new revision, review its errata and put the new sum there",
+		e.file, e.have, e.manifest, e.line, e.want)
+}
+
+// build extracts everything the manifest names. It returns the results it could make together with the errors, joined.
+func build(manifest, specDir string) ([]*docResult, error) {
+	raw, err := os.ReadFile(manifest)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := parseManifest(manifest, raw)
+	if err != nil {
+		return nil, err
+	}
+	var results []*docResult
+	errs := strayErrata(specDir, docs)
+	for _, d := range docs {
+		r, err := buildDocument(manifest, specDir, d)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		results = append(results, r)
+	}
+	return results, errors.Join(errs...)
+}
+
+// strayErrata returns an error for each errata file that belongs to no document with XDR: nothing would apply it.
+func strayErrata(specDir string, docs []*document) []error {
+	dir := filepath.Join(specDir, "errata")
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return []error{err}
+	}
+	var errs []error
+	for _, e := range entries {
+		if !slices.ContainsFunc(docs, func(d *document) bool { return d.name == e.Name() && d.mode != modeNone }) {
+			errs = append(errs, fmt.Errorf("%s: no document of the manifest with XDR has this name; errata are named as their document", filepath.Join(dir, e.Name())))
+		}
+	}
+	return errs
+}
+
+func buildDocument(manifest, specDir string, d *document) (*docResult, error) {
+	name := filepath.Join(specDir, d.name)
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("document %s of %s:%d: %w", d.name, manifest, d.line, err)
+	}
+	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != d.sha256 {
+		return nil, &checksumError{name, manifest, d.line, d.sha256, hex.EncodeToString(sum[:])}
+	}
+	errataName := filepath.Join(specDir, "errata", d.name)
+	errataText, err := os.ReadFile(errataName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	errata, err := parseErrata(errataName, errataText)
+	if err != nil {
+		return nil, err
+	}
+	r, err := extractDocument(d, documentLines(raw))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := r.correct(errata); err != nil {
+		return nil, fmt.Errorf("%s: %w", errataName, err)
+	}
+	return r, nil
+}
+
+// extractDocument takes the XDR of one document, before errata.
+func extractDocument(d *document, lines []string) (*docResult, error) {
+	r := &docResult{doc: d, lines: len(lines)}
+	all := marked(lines)
+	r.marked = len(all)
+	switch d.mode {
+	case modeNone:
+		if len(all) > 0 {
+			return nil, fmt.Errorf("mode none, but %d lines carry the marker, the first at line %d; want mode marked", len(all), all[0].num)
+		}
+	case modeMarked:
+		return r, r.fromMarked(all)
+	case modeSections:
+		return r, r.fromSections(lines)
+	}
+	return r, nil
+}
+
+func (r *docResult) fromMarked(all []line) error {
+	if len(all) == 0 {
+		return errors.New("mode marked, but no line begins with ///; want mode sections or none")
+	}
+	var names []string
+	for _, u := range r.doc.units {
+		for _, f := range u.files {
+			names = append(names, f.name)
+		}
+	}
+	parts, err := assign(split(all), names)
+	if err != nil {
+		return err
+	}
+	for _, u := range r.doc.units {
+		ur := &unitResult{unit: u}
+		for _, f := range u.files {
+			ur.looked += len(parts[0].lines)
+			ur.files = append(ur.files, &fileResult{name: f.name, taken: parts[0].lines})
+			parts = parts[1:]
+		}
+		r.units = append(r.units, ur)
+	}
+	return nil
+}
+
+func (r *docResult) fromSections(lines []string) error {
+	reader := &blockReader{lines: lines, cut: furniture(lines)}
+	for _, u := range r.doc.units {
+		ur := &unitResult{unit: u}
+		for _, f := range u.files {
+			taken, looked, bad, err := reader.sections(f.sections)
+			if err != nil {
+				return fmt.Errorf("file %s: %w", f.name, err)
+			}
+			ur.looked += looked
+			for _, b := range bad {
+				r.notes = append(r.notes, b.note())
+			}
+			ur.files = append(ur.files, &fileResult{name: f.name, taken: taken})
+		}
+		r.units = append(r.units, ur)
+	}
+	return nil
+}
+
+// note says what the damage is, for people.
+func (b damage) note() string {
+	return fmt.Sprintf("line %d begins like a definition that never closes, not taken: %q", b.num, b.text)
+}
+
+// sections returns the definitions under several sections, in the order named, and how many lines were looked at.
+func (r *blockReader) sections(names []string) (taken []line, looked int, bad []damage, err error) {
+	for _, s := range names {
+		spans, err := sectionSpans(r.lines, s)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		before := len(taken)
+		for _, sp := range spans {
+			looked += sp.to - sp.from
+			lines, b := r.read(sp)
+			bad = append(bad, b...)
+			if len(taken) > 0 && len(lines) > 0 && lines[0].num > 1 && r.lines[lines[0].num-2] == "" {
+				taken = append(taken, line{num: lines[0].num - 1})
+			}
+			taken = append(taken, lines...)
+		}
+		if len(taken) == before {
+			return nil, 0, nil, fmt.Errorf("section %s: holds no XDR definition", s)
+		}
+	}
+	return taken, looked, bad, nil
+}
+
+// correct applies the errata of the document to its files.
+func (r *docResult) correct(errata []*erratum) error {
+	known := map[string]bool{}
+	for _, u := range r.units {
+		for _, f := range u.files {
+			known[f.name] = true
+			for _, e := range errata {
+				if e.file == f.name {
+					f.errata = append(f.errata, e)
+				}
+			}
+			var err error
+			if f.lines, err = apply(f.taken, f.errata); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range errata {
+		if !known[e.file] {
+			return fmt.Errorf("line %d: erratum %s: the document yields no file %q", e.line, e.id, e.file)
+		}
+	}
+	return nil
+}

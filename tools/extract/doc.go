@@ -1,0 +1,79 @@
+// Command extract turns protocol documents into XDR files.
+//
+// It reads spec/MANIFEST, takes the XDR out of each document named there, applies the reviewed corrections of
+// spec/errata, and writes spec/x/<unit>/<file>.x with an origin map beside it. The result holds extracted lines and
+// errata and nothing else, so the same inputs give the same bytes on any machine. It imports the standard library only.
+//
+// A unit is one Go package to be: one or more .x files that share a scope and are read in the order of the manifest.
+// Folders under spec/x that the manifest does not name were dropped in by hand; they are never touched.
+//
+// # Manifest
+//
+// spec/MANIFEST is read by line. A line whose first visible character is # is a comment, as is what follows " #".
+// Words are separated by blanks; indentation is free. A document line begins a block, a unit line begins a unit of
+// that document, a file line adds a file to that unit:
+//
+//	document NAME             a file in the folder of the manifest
+//	version  WORD             revision of the document, for people and reports
+//	sha256   HEX              of the file as it lies there
+//	mode     marked|sections|none
+//	unit     NAME             spec/x/NAME; lower-case letters and digits, starts with a letter
+//	target   DIR              folder of the generated package of this unit; gen/NAME unless given
+//	file     NAME.x [SECTION...]
+//
+// Mode marked takes the lines that begin with three slashes. With one file in all, that file gets every line; with
+// more, they follow the FILE ENDS lines of the document, name by name. Mode sections takes the XDR definitions found
+// under the sections listed with each file (a section includes its subsections). Mode none is for a document with no
+// XDR: its checksum is verified, nothing else.
+//
+// # What is taken
+//
+// Marked: optional blanks, three slashes, at most one blank, then the text. A fourth slash belongs to the text and is
+// accepted where it opens a comment ("////*"). Lines that hold the marker anywhere else (quoted scripts) are not taken.
+//
+// Sections: a definition is told by its form, not by its place. It begins with struct, union, enum, typedef, const or
+// program in the shape of a definition and runs to the semicolon that closes it; a comment directly above belongs to
+// it. Page footers, headers, form feeds and the empty lines around them are cut out, the indentation common to one
+// definition is removed, and one empty line stands between two definitions where the document has one there.
+//
+// In both modes a byte order mark, carriage returns, form feeds and blanks at the end of a line are dropped.
+//
+// # Errata
+//
+// spec/errata/<document> holds reviewed replacements:
+//
+//	erratum P2-missing-brace         a name of its own: letters, digits, dot, dash, underscore
+//	file    common.x                 the extracted file it applies to
+//	section 7.3                      where the document has the fault
+//	reason  why, citing the rule; a line that begins with a blank
+//	        continues it
+//	@@
+//	-struct rpcrdma2_hdr_prefix
+//	+struct rpcrdma2_hdr_prefix {
+//	         struct rpcrdma_common       rdma_start;
+//
+// A hunk begins with @@ and ends at an empty line, the next hunk or the next erratum. Its lines begin with a blank
+// (context), a minus (removed) or a plus (added); what follows that character is compared to the byte. Context and
+// removed lines together must match exactly once in the extracted file, before any erratum is applied; two errata
+// may share context but not remove the same line. Comments (#) stand outside hunks. Three more forms exist:
+//
+//	@start    followed by + lines: put before the first line of the file
+//	@end      followed by + lines: put after the last line
+//	@move     followed by - lines that match exactly once: moved, unchanged, to the end of the file. A line
+//	          "@before" or "@after" and context lines that match exactly once move them there instead
+//
+// # Origin map
+//
+// spec/x/<unit>/<file>.x.origin tells where each line of the .x file comes from. It is made of lines of words, each
+// two separated by one blank, no comments, each line ended by a newline. The first line is
+//
+//	xdr-origin 1 DOCUMENT
+//
+// with the version of this format and the document's file name in spec/. Each further line is a run:
+//
+//	12-40 DOCUMENT 870                 lines 12 to 40 of the .x file are lines 870 to 898 of spec/DOCUMENT
+//	41 errata DOCUMENT P2-missing 17   line 41 was added by that erratum, written in spec/errata/DOCUMENT at line 17
+//
+// A run of one line is written N, a longer one FIRST-LAST; the last number is the place of the run's first line, the
+// others follow one by one. Lines count from 1. Runs are in order and cover every line of the .x file exactly once.
+package main

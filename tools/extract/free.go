@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// free takes the XDR of one document as it is: no manifest, no errata.
+func (o *options) free() int {
+	raw, err := os.ReadFile(o.doc)
+	if err != nil {
+		fmt.Fprintf(o.stderr, "extract: %v\n", err)
+		return exitFailed
+	}
+	lines := documentLines(raw)
+	parts, notes, err := freeParts(lines, o.mode, o.section)
+	if err != nil {
+		fmt.Fprintf(o.stderr, "extract: %s: %v\n", o.doc, err)
+		return exitFailed
+	}
+	for _, n := range notes {
+		fmt.Fprintf(o.stderr, "extract: %s: %s\n", o.doc, n)
+	}
+	base := filepath.Base(o.doc)
+	rest := strings.TrimSuffix(base, filepath.Ext(base)) + ".x"
+	for _, p := range parts {
+		if o.out == "-" {
+			_, err = o.stdout.Write(text(p.lines))
+		} else {
+			if p.name == "" {
+				p.name = rest
+			}
+			path := filepath.Join(o.out, p.name)
+			if err = (output{path, text(p.lines)}).write(); err == nil {
+				err = output{path + ".origin", originMap(base, p.lines)}.write()
+			}
+			fmt.Fprintln(o.stdout, path)
+		}
+		if err != nil {
+			fmt.Fprintf(o.stderr, "extract: %v\n", err)
+			return exitFailed
+		}
+	}
+	return exitOK
+}
+
+// freeParts extracts a document of which nothing is known. Finding no XDR is an error.
+func freeParts(lines []string, mode, sections string) (parts []part, notes []string, err error) {
+	all := marked(lines)
+	if mode == "" && len(all) > 0 {
+		mode = modeMarked
+	}
+	if mode == modeMarked {
+		if len(all) == 0 {
+			return nil, nil, fmt.Errorf("no line begins with ///; try -mode sections")
+		}
+		return split(all), nil, nil
+	}
+	r := &blockReader{lines: lines, cut: furniture(lines)}
+	var taken []line
+	var bad []damage
+	if sections == "" {
+		taken, bad = r.read(span{0, len(lines)})
+	} else if taken, _, bad, err = r.sections(strings.Split(sections, ",")); err != nil {
+		return nil, nil, err
+	}
+	for _, b := range bad {
+		notes = append(notes, b.note())
+	}
+	if len(taken) == 0 {
+		return nil, notes, fmt.Errorf("no XDR found: no line begins with /// and nothing has the form of a definition")
+	}
+	return []part{{lines: taken}}, notes, nil
+}
