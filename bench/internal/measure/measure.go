@@ -1,0 +1,98 @@
+// Package measure times cases against each other on a noisy machine: every
+// round runs every case once, so that a disturbance meets all of them, and the
+// median of the rounds is what counts.
+package measure
+
+import (
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Case is one thing to time.
+type Case struct {
+	Name string
+	// Run does the work n times.
+	Run func(n int) error
+}
+
+// Result is what a case cost per repetition.
+type Result struct {
+	Name   string    `json:"name"`
+	NS     float64   `json:"ns"`     // median of Rounds
+	Low    float64   `json:"low_ns"` // fastest round
+	High   float64   `json:"high_ns"`
+	Allocs float64   `json:"allocs"` // heap objects, this process only
+	Rounds []float64 `json:"-"`
+}
+
+// Interleaved times cases in the given number of rounds. The repetitions of a
+// case are fixed before the first round, so that one round takes it about slice.
+func Interleaved(cases []Case, rounds int, slice time.Duration) ([]Result, error) {
+	repeat := make([]int, len(cases))
+	results := make([]Result, len(cases))
+	for i, c := range cases {
+		n, err := calibrate(c, slice)
+		if err != nil {
+			return nil, err
+		}
+		repeat[i] = n
+		results[i].Name = c.Name
+		if results[i].Allocs, err = allocs(c, min(n, 100)); err != nil {
+			return nil, err
+		}
+	}
+	for round := range rounds {
+		for j := range cases {
+			// Each round starts at another case: no case always follows the
+			// same neighbour.
+			i := (j + round) % len(cases)
+			start := time.Now()
+			if err := cases[i].Run(repeat[i]); err != nil {
+				return nil, err
+			}
+			ns := float64(time.Since(start).Nanoseconds()) / float64(repeat[i])
+			results[i].Rounds = append(results[i].Rounds, ns)
+		}
+	}
+	for i := range results {
+		r := &results[i]
+		slices.Sort(r.Rounds)
+		r.Low, r.High = r.Rounds[0], r.Rounds[len(r.Rounds)-1]
+		r.NS = median(r.Rounds)
+	}
+	return results, nil
+}
+
+// calibrate returns how often c runs in slice, at least once. It also warms c.
+func calibrate(c Case, slice time.Duration) (int, error) {
+	for n := 1; ; {
+		start := time.Now()
+		if err := c.Run(n); err != nil {
+			return 0, err
+		}
+		took := time.Since(start)
+		if took >= slice/4 {
+			return max(1, int(float64(n)*float64(slice)/float64(took))), nil
+		}
+		n *= 2
+	}
+}
+
+// allocs returns the heap objects c makes per repetition.
+func allocs(c Case, n int) (float64, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := c.Run(n)
+	runtime.ReadMemStats(&after)
+	return float64((after.Mallocs - before.Mallocs) / uint64(n)), err
+}
+
+// median of sorted values.
+func median(v []float64) float64 {
+	n := len(v)
+	if n%2 == 1 {
+		return v[n/2]
+	}
+	return (v[n/2-1] + v[n/2]) / 2
+}
