@@ -43,6 +43,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/source"},
 		{Package: "cmd/xdrgen/internal/diag", Imports: diags[1:]},
 		{Package: "cmd/xdrgen/internal/ir", Imports: diags},
+		{Package: "cmd/xdrgen/internal/bind", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/syntax", Imports: diags, Outside: []string{participle}},
 		{Package: "cmd/xdrgen/internal/sema", Imports: append([]string{"cmd/xdrgen/internal/syntax", "cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Outside: []string{jennifer}},
