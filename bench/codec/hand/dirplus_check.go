@@ -3,112 +3,109 @@ package hand
 // CheckDirplus returns the length of the reply at the front of b if Decode
 // would accept it.
 func CheckDirplus(b []byte) (int, error) {
-	if len(b) < 8 {
-		return 0, fail(Short, len(b))
+	if len(b) < 4 {
+		return 0, fail(Short, 0)
 	}
 	status := Status(be.Uint32(b))
 	if !knownStatus(status) {
 		return 0, fail(BadEnum, 0)
 	}
-	p, f := checkOptAttr(b[4:])
+	off, f := checkOptAttr(b, 4)
 	if f != 0 {
-		return 0, fail(f, len(b)-len(p))
+		return 0, fail(f, off)
 	}
 	if status != OK {
-		return len(b) - len(p), nil
+		return off, nil
 	}
-	if len(p) < VerifierSize+4 {
-		return 0, fail(Short, len(b))
+	if len(b)-off < VerifierSize+4 {
+		return 0, fail(Short, off)
 	}
-	flag := be.Uint32(p[VerifierSize:])
-	p = p[VerifierSize+4:]
+	off += VerifierSize + 4
+	flag := be.Uint32(b[off-4 : off : off])
 	for flag == 1 {
-		if p, f = checkEntry(p); f != 0 {
-			return 0, fail(f, len(b)-len(p))
+		if off, f = checkEntry(b, off); f != 0 {
+			return 0, fail(f, off)
 		}
-		if len(p) < 4 {
-			return 0, fail(Short, len(b))
+		if len(b)-off < 4 {
+			return 0, fail(Short, off)
 		}
-		flag = be.Uint32(p)
-		p = p[4:]
+		flag = be.Uint32(b[off : off+4 : off+4])
+		off += 4
 	}
 	if flag != 0 {
-		return 0, fail(BadBool, len(b)-len(p)-4)
+		return 0, fail(BadBool, off-4)
 	}
-	if len(p) < 4 {
-		return 0, fail(Short, len(b))
+	if len(b)-off < 4 {
+		return 0, fail(Short, off)
 	}
-	if be.Uint32(p) > 1 {
-		return 0, fail(BadBool, len(b)-len(p))
+	if be.Uint32(b[off:off+4:off+4]) > 1 {
+		return 0, fail(BadBool, off)
 	}
-	return len(b) - len(p) + 4, nil
+	return off + 4, nil
 }
 
-func checkEntry(p []byte) ([]byte, Fault) {
-	if len(p) < 12 {
-		return p, Short
+func checkEntry(b []byte, off int) (int, Fault) {
+	if len(b)-off < 8 {
+		return off, Short
 	}
-	size := uint(be.Uint32(p[8:]))
-	if size > NameMax {
-		return p[8:], TooLong
+	off, f := checkBounded(b, off+8, NameMax)
+	if f != 0 {
+		return off, f
+	}
+	if len(b)-off < 8 {
+		return off, Short
+	}
+	if off, f = checkOptAttr(b, off+8); f != 0 {
+		return off, f
+	}
+	if len(b)-off < 4 {
+		return off, Short
+	}
+	switch be.Uint32(b[off : off+4 : off+4]) {
+	case 0:
+		return off + 4, 0
+	case 1:
+		return checkBounded(b, off+4, HandleMax)
+	}
+	return off, BadBool
+}
+
+func checkBounded(b []byte, off int, limit uint) (int, Fault) {
+	if len(b)-off < 4 {
+		return off, Short
+	}
+	size := uint(be.Uint32(b[off : off+4 : off+4]))
+	if size > limit {
+		return off, TooLong
 	}
 	pad := -size & 3
-	end := 12 + size + pad
-	if uint(len(p)) < end+12 {
-		return p[8:], Short
+	if uint(len(b)-off-4) < size+pad {
+		return off, Short
 	}
-	if be.Uint32(p[end-4:])&(1<<(8*pad)-1) != 0 {
-		return p[8:], BadPad
+	end := off + 4 + int(size+pad)
+	if be.Uint32(b[end-4:end:end])&(1<<(8*pad)-1) != 0 {
+		return off, BadPad
 	}
-	p, f := checkOptAttr(p[end+8:])
-	if f != 0 {
-		return p, f
-	}
-	if len(p) < 4 {
-		return p, Short
-	}
-	flag := be.Uint32(p)
-	if flag == 0 {
-		return p[4:], 0
-	}
-	if flag != 1 {
-		return p, BadBool
-	}
-	p = p[4:]
-	if len(p) < 4 {
-		return p, Short
-	}
-	size = uint(be.Uint32(p))
-	if size > HandleMax {
-		return p, TooLong
-	}
-	pad = -size & 3
-	end = 4 + size + pad
-	if uint(len(p)) < end {
-		return p, Short
-	}
-	if be.Uint32(p[end-4:])&(1<<(8*pad)-1) != 0 {
-		return p, BadPad
-	}
-	return p[end:], 0
+	return end, 0
 }
 
-func checkOptAttr(p []byte) ([]byte, Fault) {
-	if len(p) < 4 {
-		return p, Short
+func checkOptAttr(b []byte, off int) (int, Fault) {
+	if len(b)-off < 4 {
+		return off, Short
 	}
-	flag := be.Uint32(p)
-	if flag == 0 {
-		return p[4:], 0
+	switch be.Uint32(b[off : off+4 : off+4]) {
+	case 0:
+		return off + 4, 0
+	case 1:
+	default:
+		return off, BadBool
 	}
-	if flag != 1 {
-		return p, BadBool
+	off += 4
+	if len(b)-off < attrSize {
+		return off, Short
 	}
-	if len(p) < 4+attrSize {
-		return p, Short
+	if FileType(be.Uint32(b[off:off+4:off+4]))-File > Pipe-File {
+		return off, BadEnum
 	}
-	if FileType(be.Uint32(p[4:]))-File > Pipe-File {
-		return p[4:], BadEnum
-	}
-	return p[4+attrSize:], 0
+	return off + attrSize, 0
 }

@@ -2,26 +2,27 @@ package hand
 
 // Decode reads a reply from the front of b into d and returns its length.
 func (d *Dirplus) Decode(b []byte) (int, error) {
-	if len(b) < 8 {
-		return 0, fail(Short, len(b))
+	if len(b) < 4 {
+		return 0, fail(Short, 0)
 	}
 	d.Status = Status(be.Uint32(b))
 	if !knownStatus(d.Status) {
 		return 0, fail(BadEnum, 0)
 	}
-	p, f := d.DirAttr.decode(b[4:])
+	off, f := d.DirAttr.decode(b, 4)
 	if f != 0 {
-		return 0, fail(f, len(b)-len(p))
+		return 0, fail(f, off)
 	}
 	if d.Status != OK {
-		return len(b) - len(p), nil
+		return off, nil
 	}
-	if len(p) < VerifierSize+4 {
-		return 0, fail(Short, len(b))
+	if len(b)-off < VerifierSize+4 {
+		return 0, fail(Short, off)
 	}
-	copy(d.Verifier[:], p)
-	flag := be.Uint32(p[VerifierSize:])
-	p = p[VerifierSize+4:]
+	w := b[off : off+VerifierSize+4 : off+VerifierSize+4]
+	d.Verifier = [VerifierSize]byte(w)
+	flag := be.Uint32(w[VerifierSize:])
+	off += VerifierSize + 4
 	entries := d.Entries[:0]
 	for flag == 1 {
 		if len(entries) < cap(entries) {
@@ -29,105 +30,107 @@ func (d *Dirplus) Decode(b []byte) (int, error) {
 		} else {
 			entries = append(entries, Entry{})
 		}
-		if p, f = entries[len(entries)-1].decode(p); f != 0 {
-			return 0, fail(f, len(b)-len(p))
+		if off, f = entries[len(entries)-1].decode(b, off); f != 0 {
+			return 0, fail(f, off)
 		}
-		if len(p) < 4 {
-			return 0, fail(Short, len(b))
+		if len(b)-off < 4 {
+			return 0, fail(Short, off)
 		}
-		flag = be.Uint32(p)
-		p = p[4:]
+		flag = be.Uint32(b[off : off+4 : off+4])
+		off += 4
 	}
 	d.Entries = entries
 	if flag != 0 {
-		return 0, fail(BadBool, len(b)-len(p)-4)
+		return 0, fail(BadBool, off-4)
 	}
-	if len(p) < 4 {
-		return 0, fail(Short, len(b))
+	if len(b)-off < 4 {
+		return 0, fail(Short, off)
 	}
-	eof := be.Uint32(p)
+	eof := be.Uint32(b[off : off+4 : off+4])
 	if eof > 1 {
-		return 0, fail(BadBool, len(b)-len(p))
+		return 0, fail(BadBool, off)
 	}
 	d.EOF = eof == 1
-	return len(b) - len(p) + 4, nil
+	return off + 4, nil
 }
 
-// decode returns what is left of p after the entry, or at the fault.
-func (e *Entry) decode(p []byte) ([]byte, Fault) {
-	if len(p) < 12 {
-		return p, Short
+// decode reads e at off and returns the offset after it, or the fault and where
+// it is.
+func (e *Entry) decode(b []byte, off int) (int, Fault) {
+	if len(b)-off < 8 {
+		return off, Short
 	}
-	e.ID = be.Uint64(p)
-	size := uint(be.Uint32(p[8:]))
-	if size > NameMax {
-		return p[8:], TooLong
+	e.ID = be.Uint64(b[off : off+8 : off+8])
+	var f Fault
+	if e.Name, off, f = bounded(b, off+8, NameMax); f != 0 {
+		return off, f
 	}
-	pad := -size & 3
-	end := 12 + size + pad
-	// The name, its padding, the cookie and the attributes' flag.
-	if uint(len(p)) < end+12 {
-		return p[8:], Short
+	if len(b)-off < 8 {
+		return off, Short
 	}
-	if be.Uint32(p[end-4:])&(1<<(8*pad)-1) != 0 {
-		return p[8:], BadPad
+	e.Cookie = be.Uint64(b[off : off+8 : off+8])
+	if off, f = e.Attr.decode(b, off+8); f != 0 {
+		return off, f
 	}
-	e.Name = p[12 : 12+size : 12+size]
-	p = p[end:]
-	e.Cookie = be.Uint64(p)
-	p, f := e.Attr.decode(p[8:])
-	if f != 0 {
-		return p, f
+	if len(b)-off < 4 {
+		return off, Short
 	}
-	if len(p) < 4 {
-		return p, Short
-	}
-	flag := be.Uint32(p)
+	flag := be.Uint32(b[off : off+4 : off+4])
 	e.HasHandle = flag == 1
 	if flag == 0 {
 		e.Handle = nil
-		return p[4:], 0
+		return off + 4, 0
 	}
 	if flag != 1 {
-		return p, BadBool
+		return off, BadBool
 	}
-	p = p[4:]
-	if len(p) < 4 {
-		return p, Short
-	}
-	size = uint(be.Uint32(p))
-	if size > HandleMax {
-		return p, TooLong
-	}
-	pad = -size & 3
-	end = 4 + size + pad
-	if uint(len(p)) < end {
-		return p, Short
-	}
-	if be.Uint32(p[end-4:])&(1<<(8*pad)-1) != 0 {
-		return p, BadPad
-	}
-	e.Handle = p[4 : 4+size : 4+size]
-	return p[end:], 0
+	e.Handle, off, f = bounded(b, off+4, HandleMax)
+	return off, f
 }
 
-// decode returns what is left of p after the attributes, or at the fault.
-func (a *OptAttr) decode(p []byte) ([]byte, Fault) {
-	if len(p) < 4 {
-		return p, Short
+// bounded returns the opaque at off, which may take at most limit bytes (less
+// than 2^32-3), and the offset after it; or the fault, at off.
+func bounded(b []byte, off int, limit uint) ([]byte, int, Fault) {
+	if len(b)-off < 4 {
+		return nil, off, Short
 	}
-	flag := be.Uint32(p)
+	size := uint(be.Uint32(b[off : off+4 : off+4]))
+	if size > limit {
+		return nil, off, TooLong
+	}
+	pad := -size & 3
+	if uint(len(b)-off-4) < size+pad {
+		return nil, off, Short
+	}
+	end := off + 4 + int(size+pad)
+	// The last word holds the padding; without data it is the count, and the
+	// mask is 0.
+	if be.Uint32(b[end-4:end:end])&(1<<(8*pad)-1) != 0 {
+		return nil, off, BadPad
+	}
+	w := b[off+4 : end : end]
+	return w[:size:size], end, 0
+}
+
+// decode reads a at off and returns the offset after it, or the fault and where
+// it is.
+func (a *OptAttr) decode(b []byte, off int) (int, Fault) {
+	if len(b)-off < 4 {
+		return off, Short
+	}
+	flag := be.Uint32(b[off : off+4 : off+4])
 	a.Present = flag == 1
 	if flag == 0 {
-		return p[4:], 0
+		return off + 4, 0
 	}
 	if flag != 1 {
-		return p, BadBool
+		return off, BadBool
 	}
-	if len(p) < 4+attrSize {
-		return p, Short
+	off += 4
+	if len(b)-off < attrSize {
+		return off, Short
 	}
-	w := p[4 : 4+attrSize]
+	w := b[off : off+attrSize : off+attrSize]
 	t := &a.Attr
 	t.Type = FileType(be.Uint32(w))
 	t.Mode = be.Uint32(w[4:])
@@ -147,7 +150,7 @@ func (a *OptAttr) decode(p []byte) ([]byte, Fault) {
 	t.Changed.Seconds = be.Uint32(w[76:])
 	t.Changed.Nanoseconds = be.Uint32(w[80:])
 	if t.Type-File > Pipe-File {
-		return p[4:], BadEnum
+		return off, BadEnum
 	}
-	return p[4+attrSize:], 0
+	return off + attrSize, 0
 }

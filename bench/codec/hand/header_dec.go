@@ -10,28 +10,29 @@ func (h *Header) Decode(b []byte) (int, error) {
 	h.Vers = be.Uint32(b[4:])
 	h.Credit = be.Uint32(b[8:])
 	h.Proc = Proc(be.Uint32(b[12:]))
-	p := b[fixedSize:]
+	off := fixedSize
 	switch h.Proc {
 	case Msg, NoMsg:
 	case MsgP:
-		if len(p) < 8 {
-			return 0, fail(Short, len(b))
+		if len(b) < fixedSize+8 {
+			return 0, fail(Short, off)
 		}
-		h.Align = be.Uint32(p)
-		h.Thresh = be.Uint32(p[4:])
-		p = p[8:]
+		w := b[fixedSize : fixedSize+8 : fixedSize+8]
+		h.Align = be.Uint32(w)
+		h.Thresh = be.Uint32(w[4:])
+		off += 8
 	case Done:
-		return fixedSize, nil
+		return off, nil
 	case ErrorProc:
 		return h.decodeError(b)
 	default:
 		return 0, fail(BadEnum, 12)
 	}
-	left, f := h.Lists.decode(p)
+	off, f := h.Lists.decode(b, off)
 	if f != 0 {
-		return 0, fail(f, len(b)-left)
+		return 0, fail(f, off)
 	}
-	return len(b) - left, nil
+	return off, nil
 }
 
 func (h *Header) decodeError(b []byte) (int, error) {
@@ -54,198 +55,106 @@ func (h *Header) decodeError(b []byte) (int, error) {
 	return 0, fail(BadEnum, fixedSize)
 }
 
-// decode returns the bytes left of p after the lists, or at the fault.
-func (l *ChunkLists) decode(p []byte) (left int, f Fault) {
-	if len(p) < 4 {
-		return len(p), Short
+// decode reads the lists at off and returns the offset after them, or the fault
+// and where it is.
+func (l *ChunkLists) decode(b []byte, off int) (int, Fault) {
+	if len(b)-off < 4 {
+		return off, Short
 	}
-	flag := be.Uint32(p)
-	p = p[4:]
+	flag := be.Uint32(b[off : off+4 : off+4])
+	off += 4
 	reads := l.Reads[:0]
 	for flag == 1 {
 		// The entry and the flag that follows it.
-		if len(p) < readSize+4 {
-			return len(p), Short
+		if len(b)-off < readSize+4 {
+			return off, Short
 		}
+		w := b[off : off+24 : off+24]
 		reads = append(reads, ReadChunk{
-			Position: be.Uint32(p),
+			Position: be.Uint32(w),
 			Target: Segment{
-				Handle: be.Uint32(p[4:]),
-				Length: be.Uint32(p[8:]),
-				Offset: be.Uint64(p[12:]),
+				Handle: be.Uint32(w[4:]),
+				Length: be.Uint32(w[8:]),
+				Offset: be.Uint64(w[12:]),
 			},
 		})
-		flag = be.Uint32(p[20:])
-		p = p[24:]
+		flag = be.Uint32(w[20:])
+		off += 24
 	}
 	l.Reads = reads
 	if flag != 0 {
-		return len(p) + 4, BadBool
+		return off - 4, BadBool
 	}
 
-	if len(p) < 4 {
-		return len(p), Short
+	if len(b)-off < 4 {
+		return off, Short
 	}
-	flag = be.Uint32(p)
-	p = p[4:]
+	flag = be.Uint32(b[off : off+4 : off+4])
+	off += 4
 	writes := l.Writes[:0]
 	for flag == 1 {
 		// The count and the flag that follows the segments.
-		if len(p) < 8 {
-			return len(p), Short
+		if len(b)-off < 8 {
+			return off, Short
 		}
-		n := int(be.Uint32(p))
-		if uint(n) > uint(len(p)-8)/segmentSize {
-			return len(p), Short
+		n := int(be.Uint32(b[off : off+4 : off+4]))
+		if uint(n) > uint(len(b)-off-8)/segmentSize {
+			return off, Short
 		}
 		if len(writes) < cap(writes) {
 			writes = writes[:len(writes)+1]
 		} else {
 			writes = append(writes, WriteChunk{})
 		}
-		w := &writes[len(writes)-1]
-		w.Target = getSegments(w.Target, n, p[4:])
-		p = p[4+n*segmentSize:]
-		if len(p) < 4 {
-			return len(p), Short
-		}
-		flag = be.Uint32(p)
-		p = p[4:]
+		c := &writes[len(writes)-1]
+		c.Target, off = getSegments(c.Target, n, b, off+4)
+		flag = be.Uint32(b[off : off+4 : off+4])
+		off += 4
 	}
 	l.Writes = writes
 	if flag != 0 {
-		return len(p) + 4, BadBool
+		return off - 4, BadBool
 	}
 
-	if len(p) < 4 {
-		return len(p), Short
+	if len(b)-off < 4 {
+		return off, Short
 	}
-	flag = be.Uint32(p)
-	p = p[4:]
+	flag = be.Uint32(b[off : off+4 : off+4])
 	l.HasReply = flag == 1
 	if flag == 0 {
 		l.Reply.Target = l.Reply.Target[:0]
-		return len(p), 0
+		return off + 4, 0
 	}
 	if flag != 1 {
-		return len(p) + 4, BadBool
+		return off, BadBool
 	}
-	if len(p) < 4 {
-		return len(p), Short
+	off += 4
+	if len(b)-off < 4 {
+		return off, Short
 	}
-	n := int(be.Uint32(p))
-	if uint(n) > uint(len(p)-4)/segmentSize {
-		return len(p), Short
+	n := int(be.Uint32(b[off : off+4 : off+4]))
+	if uint(n) > uint(len(b)-off-4)/segmentSize {
+		return off, Short
 	}
-	l.Reply.Target = getSegments(l.Reply.Target, n, p[4:])
-	return len(p) - 4 - n*segmentSize, 0
+	l.Reply.Target, off = getSegments(l.Reply.Target, n, b, off+4)
+	return off, 0
 }
 
-// getSegments reads n segments, which the caller has seen p to hold, into t.
-func getSegments(t []Segment, n int, p []byte) []Segment {
+// getSegments reads n segments, which the caller has seen b to hold at off,
+// into t; it returns the offset after them.
+func getSegments(t []Segment, n int, b []byte, off int) ([]Segment, int) {
 	if n > cap(t) {
 		t = make([]Segment, n)
 	}
 	t = t[:n]
 	for i := range t {
-		if len(p) < segmentSize {
-			break // cannot happen: tells the compiler what the caller knows
-		}
+		w := b[off : off+segmentSize : off+segmentSize]
 		t[i] = Segment{
-			Handle: be.Uint32(p),
-			Length: be.Uint32(p[4:]),
-			Offset: be.Uint64(p[8:]),
+			Handle: be.Uint32(w),
+			Length: be.Uint32(w[4:]),
+			Offset: be.Uint64(w[8:]),
 		}
-		p = p[segmentSize:]
+		off += segmentSize
 	}
-	return t
-}
-
-// CheckHeader returns the length of the header at the front of b if Decode
-// would accept it.
-func CheckHeader(b []byte) (int, error) {
-	if len(b) < fixedSize {
-		return 0, fail(Short, len(b))
-	}
-	off := fixedSize
-	switch Proc(be.Uint32(b[12:])) {
-	case Msg, NoMsg:
-	case MsgP:
-		off += 8
-	case Done:
-		return off, nil
-	case ErrorProc:
-		var h Header
-		return h.decodeError(b)
-	default:
-		return 0, fail(BadEnum, 12)
-	}
-	if len(b) < off {
-		return 0, fail(Short, len(b))
-	}
-	left, f := checkLists(b[off:])
-	if f != 0 {
-		return 0, fail(f, len(b)-left)
-	}
-	return len(b) - left, nil
-}
-
-func checkLists(p []byte) (left int, f Fault) {
-	if len(p) < 4 {
-		return len(p), Short
-	}
-	flag := be.Uint32(p)
-	p = p[4:]
-	for flag == 1 {
-		if len(p) < readSize+4 {
-			return len(p), Short
-		}
-		flag = be.Uint32(p[20:])
-		p = p[24:]
-	}
-	if flag != 0 {
-		return len(p) + 4, BadBool
-	}
-	if len(p) < 4 {
-		return len(p), Short
-	}
-	flag = be.Uint32(p)
-	p = p[4:]
-	for flag == 1 {
-		if len(p) < 8 {
-			return len(p), Short
-		}
-		n := int(be.Uint32(p))
-		if uint(n) > uint(len(p)-8)/segmentSize {
-			return len(p), Short
-		}
-		p = p[4+n*segmentSize:]
-		if len(p) < 4 {
-			return len(p), Short
-		}
-		flag = be.Uint32(p)
-		p = p[4:]
-	}
-	if flag != 0 {
-		return len(p) + 4, BadBool
-	}
-	if len(p) < 4 {
-		return len(p), Short
-	}
-	flag = be.Uint32(p)
-	p = p[4:]
-	if flag == 0 {
-		return len(p), 0
-	}
-	if flag != 1 {
-		return len(p) + 4, BadBool
-	}
-	if len(p) < 4 {
-		return len(p), Short
-	}
-	n := int(be.Uint32(p))
-	if uint(n) > uint(len(p)-4)/segmentSize {
-		return len(p), Short
-	}
-	return len(p) - 4 - n*segmentSize, 0
+	return t, off
 }

@@ -10,8 +10,8 @@ func dirplusDecoders() []Shape {
 	var pointers dirPointers
 	var d decoder
 	return []Shape{
-		s("hand (reslice, a function a type, fill in place)", hands.Decode),
-		s("offset cursor (b, off), a function a type", func(b []byte) (int, error) {
+		s("hand (offset cursor, a function a type, fill in place)", hands.Decode),
+		s("the same, entry by function value", func(b []byte) (int, error) {
 			return dirWalk(&offset, b, entryOffset)
 		}),
 		s("offset cursor, attributes as a literal", func(b []byte) (int, error) {

@@ -6,12 +6,13 @@ func headerDecoders(message string) []Shape {
 	s := func(name string, run func([]byte) (int, error)) Shape {
 		return Shape{message, "decode", name, run}
 	}
-	var hands, offset, indexed, windows, perTypes, nexts, peels, words hand.Header
+	var hands, offset, resliced, indexed, windows, perTypes, nexts, peels, words hand.Header
 	var d decoder
 	var p peeler
 	return []Shape{
-		s("hand (reslice, append a literal)", hands.Decode),
-		s("offset cursor, window a run", func(b []byte) (int, error) { return offsetCursor(&offset, b) }),
+		s("hand (offset cursor, append a literal, all arms)", hands.Decode),
+		s("the same, one arm, one function", func(b []byte) (int, error) { return offsetCursor(&offset, b) }),
+		s("reslice, append a literal", func(b []byte) (int, error) { return resliceLists(&resliced, b) }),
 		s("reslice, grow the slice and fill fields", func(b []byte) (int, error) { return growAndFill(&indexed, b) }),
 		s("reslice, count links first, fill after", func(b []byte) (int, error) { return twoPasses(&windows, b) }),
 		s("reslice, a function a type (p) per element", func(b []byte) (int, error) { return elementCalls(&perTypes, b) }),
@@ -179,6 +180,14 @@ func finish(l *hand.ChunkLists, flag uint32, p []byte) (left int, err error) {
 	}
 	l.HasReply = false
 	return len(p) - 4, nil
+}
+
+func resliceLists(h *hand.Header, b []byte) (int, error) {
+	flag, p, err := start(h, b)
+	if err != nil {
+		return 0, err
+	}
+	return decodeLists(&h.Lists, flag, p, b)
 }
 
 func growAndFill(h *hand.Header, b []byte) (int, error) {
