@@ -109,23 +109,21 @@ func (r *blockReader) afterComment(i, to int) int {
 	return start + 1
 }
 
-// end returns the line after the definition that begins at line i. If it does not close, ok is false and end is where
-// to go on: the first line that cannot belong to it.
+// end returns the line after the definition that begins at line i. A definition whose last semicolon is missing ends
+// with its brace: the line is wanted, so that an erratum can correct it. If the definition does not close, ok is false
+// and end is where to go on: the first line that cannot belong to it.
 func (r *blockReader) end(i, to int) (end int, ok bool) {
 	indent := len(indentation(r.lines[i]))
 	var sc scanner
 	for j := i; j < to; j = r.next(j+1, to) {
 		s := r.lines[j]
 		if j > i && !sc.comment {
-			if s == "" && sc.depth == 0 {
-				return j, false
-			}
 			in := len(indentation(s))
-			if s != "" && in < indent && s[in] != '}' {
-				return j, false
-			}
-			if in <= indent && sc.depth > 0 && r.begins(j, to) {
-				return j, false
+			switch {
+			case s == "" && sc.depth == 0,
+				s != "" && in < indent && s[in] != '}',
+				in <= indent && (sc.depth > 0 || sc.braced) && r.begins(j, to):
+				return j, sc.braced
 			}
 		}
 		sc.line(s)
@@ -136,7 +134,7 @@ func (r *blockReader) end(i, to int) (end int, ok bool) {
 			return j + 1, true
 		}
 	}
-	return to, false
+	return to, sc.braced && !sc.comment
 }
 
 // dedent returns lines start to end without page furniture and without the blanks all of them begin with.
@@ -177,7 +175,8 @@ type scanner struct {
 	comment bool // inside /* */
 	depth   int  // open braces and parentheses
 	code    bool // something other than a comment was seen
-	closed  bool // a semicolon ended a definition at depth 0, and no other has begun since
+	closed  bool // the last character of code was a semicolon at depth 0
+	braced  bool // it was a brace that came back to depth 0
 }
 
 func (sc *scanner) line(s string) {
@@ -202,6 +201,7 @@ func (sc *scanner) line(s string) {
 			} else if c == '}' || c == ')' {
 				sc.depth--
 			}
+			sc.braced = c == '}' && sc.depth == 0
 		}
 	}
 }

@@ -38,7 +38,7 @@ var (
 const headerReach = 8
 
 // furniture reports for each line whether it belongs to a page break: a footer, the header that follows it, and the
-// empty lines around both. RFC 7994 and its predecessors lay pages out this way.
+// empty lines around both. RFC 2223 §3 laid pages out this way.
 func furniture(lines []string) []bool {
 	cut := make([]bool, len(lines))
 	for i := 0; i < len(lines); i++ {
