@@ -46,7 +46,7 @@ xdrgen: ## build the compiler as bin/xdrgen
 
 ##: what proves that it works
 
-test: check-format vet check-generated test-go test-bench ## run everything that can be proved on this machine
+test: check-format vet check-generated test-bench test-go ## run everything that can be proved on this machine
 	@echo 'make test: all of it passed'
 	$(if $(race),,@echo 'make test: without the race detector, for want of a C compiler')
 
