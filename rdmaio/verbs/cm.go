@@ -9,9 +9,10 @@ type Dialer interface {
 	// the peer may send at once. params may be nil.
 	//
 	// Errors: ErrConnectionRefused if nobody listens, *RejectedError if the
-	// listener said no, the context's error if it ended first. They leave the
-	// queue pair in StateError, its Receives flushed; make another one for
-	// the next attempt. Misuse (ErrInvalidState, ErrForeignObject, ErrTooLarge)
+	// listener said no, ErrPeerDisconnected if it went away, ErrDisconnected or
+	// ErrDeviceRemoved if that happened here, the context's error if it ended
+	// first. They leave the queue pair in StateError, its Receives flushed; make
+	// another one for the next attempt. Misuse (ErrInvalidState, ErrForeignObject, ErrTooLarge)
 	// leaves it as it was.
 	Dial(ctx context.Context, addr string, qp QueuePair, params *ConnParams) (*ConnInfo, error)
 }
@@ -43,8 +44,8 @@ type ConnRequest interface {
 	// returns when the connection stands; params may be nil. Sends posted
 	// then are the provider's to hold back where its protocol lets the
 	// initiator speak first. Errors: ErrPeerDisconnected if the peer gave up, the
-	// context's error; then the queue pair is in StateError. Misuse leaves it
-	// as it was and the request unanswered.
+	// context's error; then the request is settled and the queue pair in
+	// StateError. Misuse leaves both as they were.
 	Accept(ctx context.Context, qp QueuePair, params *ConnParams) (*ConnInfo, error)
 
 	// Reject refuses, with private data for the peer's RejectedError. ErrTooLarge

@@ -37,7 +37,8 @@ type QueuePair interface {
 	State() QPState
 
 	// Err tells why the queue pair is in StateError: errors.Is with ErrDisconnected,
-	// ErrPeerDisconnected, ErrConnectionBroken or ErrDeviceRemoved. nil before that.
+	// ErrPeerDisconnected, ErrConnectionBroken or ErrDeviceRemoved, or with what a
+	// failed Dial or Accept returned. nil before that.
 	Err() error
 
 	// Disconnect ends the connection, in any state, and is idempotent: the queue

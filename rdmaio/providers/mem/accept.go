@@ -1,0 +1,137 @@
+package mem
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// requestState tells who settled a connection request.
+type requestState uint8
+
+const (
+	requestOpen requestState = iota
+	requestAnswered
+	requestAbandoned // by the dialer
+)
+
+// connRequest implements verbs.ConnRequest.
+type connRequest struct {
+	ln     *listener
+	from   *queuePair
+	params verbs.ConnParams // the dialer's, normalised
+	reply  chan error       // of one; nil: connected
+	info   *verbs.ConnInfo  // for the dialer, set before the reply
+
+	mu    sync.Mutex
+	state requestState
+}
+
+// PrivateData implements verbs.ConnRequest.
+func (r *connRequest) PrivateData() []byte { return r.params.PrivateData }
+
+// RemoteAddr implements verbs.ConnRequest.
+func (r *connRequest) RemoteAddr() string { return r.from.pd.dev.attrs.Name }
+
+// wanted reports whether the dialer still waits.
+func (r *connRequest) wanted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state == requestOpen
+}
+
+// answer settles the request with an error and reports whether it was open.
+func (r *connRequest) answer(err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state != requestOpen {
+		return false
+	}
+	r.state = requestAnswered
+	r.reply <- err
+	return true
+}
+
+// Reject implements verbs.ConnRequest.
+func (r *connRequest) Reject(private []byte) error {
+	if limit := r.ln.dev.attrs.MaxPrivateData; len(private) > limit {
+		return fmt.Errorf("mem: reject: private data of %d bytes, limit is %d: %w", len(private), limit, verbs.ErrTooLarge)
+	}
+	if !r.answer(&verbs.RejectedError{PrivateData: bytes.Clone(private)}) {
+		return fmt.Errorf("mem: reject: request was answered, or its peer gave up: %w", verbs.ErrInvalidState)
+	}
+	return nil
+}
+
+// Accept implements verbs.ConnRequest.
+func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	info, q, err := r.accept(ctx, qp, params)
+	if err == nil {
+		return info, nil
+	}
+	if q != nil { // past the checks of misuse
+		l := q.lock()
+		l.end(q, err, nil)
+		l.unlock()
+	}
+	return nil, fmt.Errorf("mem: accept at %q: %w", r.ln.addr, err)
+}
+
+func (r *connRequest) accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, *queuePair, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state == requestAnswered {
+		return nil, nil, fmt.Errorf("request was answered: %w", verbs.ErrInvalidState)
+	}
+	q, p, err := r.ln.dev.connecting(qp, params)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.state == requestAbandoned {
+		return nil, q, verbs.ErrPeerDisconnected
+	}
+	r.state = requestAnswered
+	if err := ctx.Err(); err != nil {
+		r.reply <- verbs.ErrPeerDisconnected
+		return nil, q, err
+	}
+	own, info, err := r.join(q, p)
+	if err != nil {
+		r.reply <- verbs.ErrPeerDisconnected
+		return nil, q, err
+	}
+	r.info = info
+	r.reply <- nil
+	return own, q, nil
+}
+
+// join connects two queue pairs and gives each side's view of it.
+func (r *connRequest) join(q *queuePair, p verbs.ConnParams) (own, peers *verbs.ConnInfo, err error) {
+	lq, lf := lockTwo(q, r.from)
+	defer lq.mu.Unlock()
+	defer lf.mu.Unlock()
+	switch {
+	case q.State() != verbs.StateConnecting:
+		return nil, nil, q.err
+	case r.from.State() != verbs.StateConnecting:
+		return nil, nil, verbs.ErrPeerDisconnected
+	}
+	own = &verbs.ConnInfo{
+		PrivateData: bytes.Clone(r.params.PrivateData), LocalAddr: r.ln.addr, RemoteAddr: r.RemoteAddr(),
+		InitiatorDepth:     min(p.InitiatorDepth, r.params.ResponderResources),
+		ResponderResources: min(p.ResponderResources, r.params.InitiatorDepth),
+	}
+	peers = &verbs.ConnInfo{
+		PrivateData: p.PrivateData, LocalAddr: r.RemoteAddr(), RemoteAddr: r.ln.addr,
+		InitiatorDepth: own.ResponderResources, ResponderResources: own.InitiatorDepth,
+	}
+	q.depth, r.from.depth = own.InitiatorDepth, peers.InitiatorDepth
+	q.peer, r.from.peer = r.from, q
+	q.link.Store(lf)
+	q.state.Store(uint32(verbs.StateConnected))
+	r.from.state.Store(uint32(verbs.StateConnected))
+	return own, peers, nil
+}

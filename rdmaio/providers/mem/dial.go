@@ -1,0 +1,92 @@
+package mem
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Dial implements verbs.Dialer.
+func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	fail := func(err error) (*verbs.ConnInfo, error) {
+		return nil, fmt.Errorf("mem: dial %q: %w", addr, err)
+	}
+	q, p, err := d.connecting(qp, params)
+	if err != nil {
+		return fail(err)
+	}
+	ln := d.net.find(addr)
+	r := &connRequest{ln: ln, from: q, params: p, reply: make(chan error, 1)}
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case ln == nil:
+		err = verbs.ErrConnectionRefused
+	case !ln.offer(r):
+		err = fmt.Errorf("listener is closed or its backlog full: %w", verbs.ErrConnectionRefused)
+	default:
+		select {
+		case err = <-r.reply:
+		case <-q.abort:
+			err = q.abandon(r, q.Err())
+		case <-ctx.Done():
+			err = q.abandon(r, ctx.Err())
+		}
+	}
+	if err != nil {
+		l := q.lock()
+		l.end(q, err, verbs.ErrPeerDisconnected)
+		l.unlock()
+		return fail(err)
+	}
+	return r.info, nil
+}
+
+// abandon withdraws a request; if it was answered meanwhile, that answer holds.
+func (q *queuePair) abandon(r *connRequest, err error) error {
+	r.mu.Lock()
+	if r.state == requestOpen {
+		r.state = requestAbandoned
+		r.reply <- err
+	}
+	r.mu.Unlock()
+	return <-r.reply
+}
+
+// connecting checks the arguments of Dial and Accept and moves the queue pair to StateConnecting.
+func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queuePair, verbs.ConnParams, error) {
+	var p verbs.ConnParams
+	if params != nil {
+		p = *params
+	}
+	if len(p.PrivateData) > d.attrs.MaxPrivateData {
+		return nil, p, fmt.Errorf("private data of %d bytes, limit is %d: %w", len(p.PrivateData), d.attrs.MaxPrivateData, verbs.ErrTooLarge)
+	}
+	p.PrivateData = bytes.Clone(p.PrivateData)
+	p.InitiatorDepth = depth(p.InitiatorDepth, d.attrs.MaxInitiatorDepth)
+	p.ResponderResources = depth(p.ResponderResources, d.attrs.MaxResponderResources)
+	q, ok := qp.(*queuePair)
+	if !ok || q.pd.dev != d {
+		return nil, p, fmt.Errorf("queue pair: %w", verbs.ErrForeignObject)
+	}
+	l := q.lock()
+	defer l.unlock()
+	if s := q.State(); s != verbs.StateInit {
+		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.num, s, verbs.ErrInvalidState)
+	}
+	q.state.Store(uint32(verbs.StateConnecting))
+	return q, p, nil
+}
+
+// depth turns a wish into a number: 0 is the limit, negative is none.
+func depth(wish, limit int) int {
+	switch {
+	case wish < 0:
+		return 0
+	case wish == 0:
+		return limit
+	}
+	return min(wish, limit)
+}

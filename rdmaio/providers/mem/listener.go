@@ -1,0 +1,83 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// listener implements verbs.Listener.
+type listener struct {
+	dev   *Device
+	addr  string
+	queue chan *connRequest
+	done  chan struct{}
+
+	mu   sync.Mutex // so that nothing enters the queue after it was emptied
+	shot bool
+}
+
+// Addr implements verbs.Listener.
+func (l *listener) Addr() string { return l.addr }
+
+// Accept implements verbs.Listener.
+func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
+	for {
+		select {
+		case <-l.done:
+			return nil, fmt.Errorf("mem: accept at %q: listener: %w", l.addr, verbs.ErrClosed)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("mem: accept at %q: %w", l.addr, ctx.Err())
+		case r := <-l.queue:
+			if r.wanted() {
+				return r, nil
+			}
+		}
+	}
+}
+
+// Close implements verbs.Listener.
+func (l *listener) Close() error {
+	l.shut()
+	return nil
+}
+
+func (l *listener) shut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shot {
+		return
+	}
+	l.shot = true
+	l.dev.net.unlisten(l)
+	l.dev.listening.Add(-1)
+	l.dev.mu.Lock()
+	delete(l.dev.lns, l)
+	l.dev.mu.Unlock()
+	close(l.done)
+	for {
+		select {
+		case r := <-l.queue:
+			r.answer(verbs.ErrConnectionRefused)
+		default:
+			return
+		}
+	}
+}
+
+// offer queues a request; false if the listener is closed or has too many.
+func (l *listener) offer(r *connRequest) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shot {
+		return false
+	}
+	select {
+	case l.queue <- r:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,100 @@
+package mem
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Config configures a Network. nil or zero fields are the defaults.
+type Config struct {
+	// Rand seeds the handles of each device, 16 bytes when it is opened; default crypto/rand.
+	// A deterministic source makes handles reproducible, and guessable: for tests only.
+	Rand io.Reader
+
+	// Backlog is how many connection requests may wait at a listener; default 128.
+	Backlog int
+}
+
+// Network is a fabric: devices opened on it reach each other's listeners.
+type Network struct {
+	rand    io.Reader
+	backlog int
+	numbers atomic.Uint32 // queue pair numbers and lock order of links
+
+	mu        sync.Mutex
+	listeners map[string]*listener
+
+	hold holder
+}
+
+// New makes a network; cfg may be nil.
+func New(cfg *Config) *Network {
+	n := &Network{rand: rand.Reader, backlog: 128, listeners: make(map[string]*listener)}
+	if cfg != nil {
+		if cfg.Rand != nil {
+			n.rand = cfg.Rand
+		}
+		if cfg.Backlog > 0 {
+			n.backlog = cfg.Backlog
+		}
+	}
+	return n
+}
+
+// Open opens a device, named in logs and as the remote address peers see.
+// attrs lowers its limits: zero fields keep their default, a negative number means none;
+// nil keeps all. HeapMemory and RemoteInvalidate are always true.
+func (n *Network) Open(name string, attrs *verbs.DeviceAttributes) (*Device, error) {
+	a, err := attributes(name, attrs)
+	if err != nil {
+		return nil, err
+	}
+	var seed [16]byte
+	if _, err := io.ReadFull(n.rand, seed[:]); err != nil {
+		return nil, fmt.Errorf("mem: device %s: no randomness for handles: %w", name, err)
+	}
+	return &Device{
+		net:     n,
+		attrs:   a,
+		keys:    newKeyGen(seed),
+		regions: make(map[uint32]*memoryRegion),
+		qps:     make(map[*queuePair]struct{}),
+		lns:     make(map[*listener]struct{}),
+	}, nil
+}
+
+// listen registers a listener's name.
+func (n *Network) listen(ctx context.Context, l *listener) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("mem: listen at %q: %w", l.addr, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, taken := n.listeners[l.addr]; taken {
+		return fmt.Errorf("mem: listen at %q: %w", l.addr, verbs.ErrAddressInUse)
+	}
+	n.listeners[l.addr] = l
+	return nil
+}
+
+// unlisten gives a listener's name back.
+func (n *Network) unlisten(l *listener) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listeners[l.addr] == l {
+		delete(n.listeners, l.addr)
+	}
+}
+
+// find gives the listener at an address, or nil.
+func (n *Network) find(addr string) *listener {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.listeners[addr]
+}

@@ -1,0 +1,162 @@
+package mem
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// wcOpcode is what a request's completion calls it.
+func (r *request) wcOpcode() verbs.WCOpcode {
+	switch r.opcode {
+	case verbs.RDMAWrite:
+		return verbs.WCRDMAWrite
+	case verbs.RDMARead:
+		return verbs.WCRDMARead
+	case verbs.LocalInvalidate:
+		return verbs.WCLocalInvalidate
+	}
+	return verbs.WCSend
+}
+
+// execute carries a request out. The link is locked and q connected. Requests run
+// to their end one after the other: Writes are in place before a later Send (R4), there is never
+// more than one Read outstanding (R14), and a fence has nothing to wait for.
+func (l *link) execute(q *queuePair, r *request) {
+	switch r.opcode {
+	case verbs.Send, verbs.SendWithInvalidate:
+		l.send(q, r)
+	case verbs.RDMAWrite:
+		l.access(q, r, verbs.AccessRemoteWrite)
+	case verbs.RDMARead:
+		l.access(q, r, verbs.AccessRemoteRead)
+	case verbs.LocalInvalidate:
+		mr := q.pd.dev.region(r.invalidate)
+		if mr == nil || mr.pd != q.pd || !mr.invalidateKey(r.invalidate) {
+			l.fail(q, r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key %#08x, which names no valid region of the domain", r.invalidate))
+			return
+		}
+		l.completeSend(q, r, verbs.StatusSuccess, 0)
+	}
+}
+
+// send delivers a message to the oldest Receive of the peer (R2, R3).
+func (l *link) send(q *queuePair, r *request) {
+	p := q.peer
+	if p.rqCount == 0 {
+		l.fail(q, r, verbs.StatusRNRRetryExceeded, fmt.Sprintf("message of %d bytes, but the receiver has no Receive posted", r.total))
+		return
+	}
+	to := &p.rq[p.rqHead]
+	if r.total > to.total {
+		l.completeRecv(p, verbs.WC{Status: verbs.StatusLocalLength}, false)
+		l.fail(q, r, verbs.StatusRemoteInvalidRequest, fmt.Sprintf("message of %d bytes, but the Receive has room for %d", r.total, to.total))
+		return
+	}
+	wc := verbs.WC{ByteLen: uint32(r.total)}
+	var victim *memoryRegion
+	if r.opcode == verbs.SendWithInvalidate {
+		victim = p.pd.dev.region(r.invalidate)
+		if reason := victim.invalidatable(p.pd, r.invalidate); reason != "" {
+			l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("send with invalidate of key %#08x: %s", r.invalidate, reason))
+			return
+		}
+		wc.InvalidatedRKey = r.invalidate
+	}
+	if !pinAll(r.sgl) {
+		l.fail(q, r, verbs.StatusLocalProtection, "source region was invalidated after the post")
+		return
+	}
+	if !pinAll(to.sgl) {
+		unpinAll(r.sgl)
+		l.completeRecv(p, verbs.WC{Status: verbs.StatusLocalProtection}, false)
+		l.fail(q, r, verbs.StatusRemoteOperation, "region of the Receive was invalidated after the post")
+		return
+	}
+	scatter(to.sgl, r.sgl)
+	unpinAll(to.sgl)
+	unpinAll(r.sgl)
+	if victim != nil {
+		victim.invalidateKey(r.invalidate) // the owner may have been faster since: as good
+	}
+	l.completeRecv(p, wc, r.flags&verbs.SendSolicited != 0)
+	l.completeSend(q, r, verbs.StatusSuccess, 0)
+}
+
+// access carries out a Write or a Read. All of it is checked before a byte
+// moves (RFC 5042 §6.2.1, §6.3.1; R9, R290).
+func (l *link) access(q *queuePair, r *request, need verbs.Access) {
+	done := 0
+	if need == verbs.AccessRemoteRead {
+		done = r.total
+	}
+	if r.total == 0 { // names no byte, so the key is not looked at
+		l.completeSend(q, r, verbs.StatusSuccess, done)
+		return
+	}
+	mr := q.peer.pd.dev.region(r.rkey)
+	remote, reason := mr.pinRemote(q.peer.pd, r.rkey, r.addr, r.total, need)
+	if reason != "" {
+		l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("%v of %d bytes at %#x with key %#08x: %s", r.opcode, r.total, r.addr, r.rkey, reason))
+		return
+	}
+	if !pinAll(r.sgl) {
+		mr.unpin()
+		l.fail(q, r, verbs.StatusLocalProtection, "local region was invalidated after the post")
+		return
+	}
+	for i := range r.sgl {
+		e := &r.sgl[i]
+		if need == verbs.AccessRemoteRead {
+			copy(e.bytes(), remote)
+		} else {
+			copy(remote, e.bytes())
+		}
+		remote = remote[e.n:]
+	}
+	unpinAll(r.sgl)
+	mr.unpin()
+	l.completeSend(q, r, verbs.StatusSuccess, done)
+}
+
+// fail completes a request with an error and breaks the connection at both ends.
+func (l *link) fail(q *queuePair, r *request, status verbs.Status, what string) {
+	l.completeSend(q, r, status, 0)
+	err := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.num, what, status.Err())
+	l.end(q, err, err)
+}
+
+// bytes gives the memory of a pinned element.
+func (e *element) bytes() []byte { return e.mr.buf[e.off : e.off+e.n] }
+
+// scatter copies a message from one list to another that is long enough.
+func scatter(to, from []element) {
+	i, at := 0, 0 // next byte of to
+	for f := range from {
+		src := from[f].bytes()
+		for len(src) > 0 {
+			n := copy(to[i].bytes()[at:], src)
+			src = src[n:]
+			if at += n; at == to[i].n {
+				i, at = i+1, 0
+			}
+		}
+	}
+}
+
+// pinAll pins every region of a list, or none.
+func pinAll(sgl []element) bool {
+	for i := range sgl {
+		if !sgl[i].pin() {
+			unpinAll(sgl[:i])
+			return false
+		}
+	}
+	return true
+}
+
+func unpinAll(sgl []element) {
+	for i := range sgl {
+		sgl[i].mr.unpin()
+	}
+}
