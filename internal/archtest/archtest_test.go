@@ -12,13 +12,23 @@ import (
 
 // The module itself keeps to the table.
 func TestModule(t *testing.T) {
-	findings, err := Check(filepath.Join("..", ".."), Table())
+	for _, f := range checkAll(t, filepath.Join("..", "..")) {
+		t.Error(f)
+	}
+}
+
+// checkAll runs both checkers on the module at root.
+func checkAll(t *testing.T, root string) []Finding {
+	t.Helper()
+	code, err := Check(root, Table())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range findings {
-		t.Error(f)
+	docs, err := CheckDocs(root)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return append(code, docs...)
 }
 
 // Each rule is seen to fail. A file of testdata holds the findings that are
@@ -34,10 +44,7 @@ func TestBroken(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(archive), ".txt"), func(t *testing.T) {
 			root := t.TempDir()
 			want := unpack(t, archive, root)
-			findings, err := Check(root, Table())
-			if err != nil {
-				t.Fatal(err)
-			}
+			findings := checkAll(t, root)
 			for i := range max(len(findings), len(want)) {
 				switch {
 				case i >= len(findings):
@@ -51,7 +58,7 @@ func TestBroken(t *testing.T) {
 			}
 		})
 	}
-	for _, rule := range []string{"row", "arrow", "outside", "deny", "unsafe", "cgo", "comment", "header"} {
+	for _, rule := range []string{"row", "arrow", "outside", "deny", "unsafe", "cgo", "comment", "header", "link", "record"} {
 		if !seen[rule] {
 			t.Errorf("no module in testdata breaks the rule %q", rule)
 		}
@@ -132,12 +139,8 @@ func TestLength(t *testing.T) {
 			root := t.TempDir()
 			write(t, root, "go.mod", "module example.com/m\n")
 			write(t, root, "rdmaio/internal/credit/"+tt.name, file(tt.head, tt.lines))
-			findings, err := Check(root, Table())
-			if err != nil {
-				t.Fatal(err)
-			}
 			got := ""
-			for _, f := range findings {
+			for _, f := range checkAll(t, root) {
 				got += f.String()
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {

@@ -21,7 +21,7 @@ import (
 type Finding struct {
 	Path    string // from the module's root
 	Line    int
-	Rule    string // "row", "arrow", "outside", "deny", "unsafe", "cgo", "comment", "length", "header"
+	Rule    string // "row", "arrow", "outside", "deny", "unsafe", "cgo", "comment", "length", "header", "link", "record"
 	Message string
 }
 

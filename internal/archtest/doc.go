@@ -9,5 +9,6 @@
 // Besides arrows, Check looks at package comments, the length of hand-written
 // files, the header of generated ones, and imports of unsafe and C. It reads
 // source text only (every build tag, no type checking), skips testdata and
-// nested modules, and reports all that it finds.
+// nested modules, and reports all that it finds. CheckDocs looks at the pages:
+// links lead somewhere, and the index of decision records is complete.
 package archtest

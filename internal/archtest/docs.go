@@ -1,0 +1,84 @@
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// CheckDocs reads the pages of the module at root, those beside go.mod and those
+// below docs, and reports links to files that do not exist and decision records
+// that the index does not list. Links to other hosts are not followed.
+func CheckDocs(root string) ([]Finding, error) {
+	pages, err := filepath.Glob(filepath.Join(root, "*.md"))
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(filepath.Join(root, "docs"), func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(file, ".md") {
+			pages = append(pages, file)
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	c := &checker{root: root}
+	for _, page := range pages {
+		if err := c.page(page); err != nil {
+			return nil, err
+		}
+	}
+	return c.findings, c.records()
+}
+
+var link = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)\s]*)?\)`)
+
+// page checks the links of one page.
+func (c *checker) page(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(c.root, file)
+	if err != nil {
+		return err
+	}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		for _, m := range link.FindAllStringSubmatch(line, -1) {
+			if strings.Contains(m[1], ":") {
+				continue // a scheme: not ours
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))); err != nil {
+				c.report(filepath.ToSlash(rel), number, "link", "%s does not exist", m[1])
+			}
+		}
+	}
+	return nil
+}
+
+// records checks that the index lists every decision record.
+func (c *checker) records() error {
+	const index = "docs/adr/README.md"
+	files, err := filepath.Glob(filepath.Join(c.root, "docs", "adr", "[0-9]*.md"))
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(c.root, filepath.FromSlash(index)))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if !strings.Contains(string(text), "]("+name+")") {
+			number, _, _ := strings.Cut(name, "-")
+			c.report(path.Join("docs/adr", name), 0, "record", "not in %s: add a line \"| [%s](%s) | the decision |\"", index, number, name)
+		}
+	}
+	return nil
+}
