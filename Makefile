@@ -24,7 +24,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 	@echo
 	@echo 'variables: CORPUS=DIR (interface files for the tests that want some; ../shared/corpus where it exists)'
-	@echo '           FUZZTIME=$(FUZZTIME) (for each fuzz target)  TESTFLAGS="-run X -v" (passed to go test)'
+	@echo '           FUZZTIME=$(FUZZTIME) (for each fuzz target)  TESTFLAGS="-run X -count 1" (passed to go test)'
 
 ##: what is made of the documents
 

@@ -32,7 +32,8 @@ func CheckDocs(root string) ([]Finding, error) {
 			return nil, err
 		}
 	}
-	return c.findings, c.records()
+	err = c.records()
+	return c.findings, err
 }
 
 var link = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)\s]*)?\)`)
