@@ -1,5 +1,7 @@
 package xdr
 
+import "math"
+
 // This file is the direct data placement hook (ADR 0001): generated encoders
 // leave eligible items out of the stream and say where they belonged,
 // generated decoders take them back. RFC 8166 §3.4, draft-ietf-nfsv4-rpcrdma-08 §3.4.
@@ -173,6 +175,23 @@ func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, *Error) {
 	d.chunks = d.chunks[1:]
 	d.inserted += uint64(Padded(n))
 	return it.Data, true, nil
+}
+
+// TakeArray is Take for an array of n elements that take at least (or, where
+// fixed, just) size bytes each. For generated code.
+func (d *Decoder) TakeArray(s Site, off int, n uint32, size int, fixed bool) ([]byte, bool, *Error) {
+	want := uint64(n) * uint64(size)
+	it := &d.chunks[0]
+	if got := uint64(len(it.Data)); !fixed && got > want {
+		want = got
+	}
+	if want > uint64(len(it.Data)) && d.mode == matchPosition && it.Position != d.base+uint64(off)+d.inserted {
+		return nil, false, nil
+	}
+	if want > math.MaxInt32 {
+		want = math.MaxInt32 // no item is as large: refused as a mismatch
+	}
+	return d.Take(s, off, int(want))
 }
 
 // chunksDone refuses items that no eligible place in the stream has taken.

@@ -1,6 +1,9 @@
 package xdr
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Limits bound what a message may cost, whatever its bytes claim. A zero
 // field is the default, a negative one switches the limit off.
@@ -158,3 +161,14 @@ func (d *Decoder) Leave() { d.depth++ }
 // MaxElements is the count limit for elements without bytes on the wire. For
 // generated code.
 func (d *Decoder) MaxElements() int { return limit(d.opt.Limits.MaxElements, defaultElements) }
+
+// ZeroPad reports whether the padding after n bytes of opaque data at off,
+// which the caller knows to be in b, is zero (RFC 4506 §3). For generated code.
+func ZeroPad(b []byte, off, n int) bool { return n&3 == 0 || PadBits(b, off, n) == 0 }
+
+// PadBits returns the padding after n bytes of opaque data at off, as the last
+// bits of a number. For generated code.
+func PadBits(b []byte, off, n int) uint64 {
+	end := off + Padded(n)
+	return uint64(binary.BigEndian.Uint32(b[end-4:end]) << (8 * (n & 3)) >> (8 * (n & 3)))
+}

@@ -1,6 +1,9 @@
 package xdr
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Encoder collects encoded values in a buffer. The zero Encoder is ready and
 // allocates its own; it is not for concurrent use.
@@ -56,8 +59,9 @@ func (e *Encoder) Begin(n int) ([]byte, int, *Error) {
 	return e.buf[:off+n], off, nil
 }
 
-// End makes the bytes up to off part of the output. For generated code.
-func (e *Encoder) End(off int) { e.buf = e.buf[:off] }
+// End makes the bytes of b, from Begin, up to off part of the output. For
+// generated code.
+func (e *Encoder) End(b []byte, off int) { e.buf = b[:off] }
 
 // Grow returns b extended by n bytes of undefined content. For generated code.
 func Grow(b []byte, n int) []byte {
@@ -69,3 +73,24 @@ func Grow(b []byte, n int) []byte {
 
 // Padded rounds n up to a multiple of four, the XDR unit (RFC 4506 §3).
 func Padded(n int) int { return (n + 3) &^ 3 }
+
+// Word is a boolean or presence word (RFC 4506 §4.4). For generated code.
+func Word(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// PutOpaque writes data and its padding into b at off and returns the next
+// offset. For generated code.
+func PutOpaque[T ~[]byte](b []byte, off int, data T) int {
+	n := len(data)
+	end := off + Padded(n)
+	w := b[off:end:end]
+	if len(w) != n {
+		binary.BigEndian.PutUint32(w[len(w)-4:], 0)
+	}
+	copy(w, data)
+	return end
+}

@@ -60,15 +60,16 @@ type Decl struct {
 
 	Value   Value     // Const
 	Members []*Member // Enum
+	Open    bool      // Enum: numbers that are no enumerators are legal too (sidecar "open")
 	Fields  []*Field  // Struct: all of them, void ones left out
 	Disc    *Field    // Union: the discriminant (Bool, Int, Uint or Enum underneath)
 	Arms    []*Arm    // Union: in source order, the default arm where it stood
 	Type    *Type     // Typedef
 	Program *Prog     // Program
 
-	List      *List // Struct that is a linked list node; nil otherwise
+	List      *List  // Struct that is a linked list node; nil otherwise
 	NotList   string // Struct that refers to itself but is no list: why, in words
-	Recursive bool  // holds itself other than as a linked list: needs a depth limit
+	Recursive bool   // holds itself other than as a linked list: needs a depth limit
 	Size      Size
 }
 
@@ -128,23 +129,23 @@ type Kind int
 
 // The kinds of type. Void has no type: where nothing is, there is a nil.
 const (
-	Bool     Kind = iota + 1
-	Int           // 32 bits
-	Uint          // 32 bits
-	Hyper         // 64 bits
-	Uhyper        // 64 bits
-	Float         // 32 bits
-	Double        // 64 bits
-	Quad          // 128 bits, opaque to us (RFC 4506 §4.8)
-	FixedOpaque   // opaque x[Len]
-	Opaque        // opaque x<Max>
-	String        // string x<Max>
-	FixedArray    // Elem x[Len]
-	Array         // Elem x<Max>
-	Optional      // Elem *x, where Elem is no list node
-	ListOf        // linked list: Ref is the node; wire form begins with the presence word
-	ListHead      // the node itself, not optional: at least one element
-	Ref           // Ref: a named enum, struct (no list node), union or typedef
+	Bool        Kind = iota + 1
+	Int              // 32 bits
+	Uint             // 32 bits
+	Hyper            // 64 bits
+	Uhyper           // 64 bits
+	Float            // 32 bits
+	Double           // 64 bits
+	Quad             // 128 bits, opaque to us (RFC 4506 §4.8)
+	FixedOpaque      // opaque x[Len]
+	Opaque           // opaque x<Max>
+	String           // string x<Max>
+	FixedArray       // Elem x[Len]
+	Array            // Elem x<Max>
+	Optional         // Elem *x, where Elem is no list node
+	ListOf           // linked list: Ref is the node; wire form begins with the presence word
+	ListHead         // the node itself, not optional: at least one element
+	Ref              // Ref: a named enum, struct (no list node), union or typedef
 )
 
 // Type is the type of a field, or what a typedef names.

@@ -1,0 +1,272 @@
+package gogen
+
+import (
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// decl writes one declaration.
+func (g *gen) decl(d *ir.Decl) {
+	switch d.Kind {
+	case ir.Const:
+		return // constants stand together: const.go
+	case ir.Enum:
+		g.enum(d)
+	case ir.Struct:
+		g.structDecl(d)
+	case ir.Union:
+		g.union(d)
+	case ir.Typedef:
+		g.typedef(d)
+	case ir.Program:
+		g.program(d)
+	}
+}
+
+// doc is a doc comment: the Go name, what it is in XDR, and the source's own
+// comment.
+func (g *gen) doc(goName, what string, comment []string) jen.Code {
+	lines := []string{goName + " is " + what + "."}
+	if len(comment) > 0 {
+		lines = append(append(lines, ""), comment...)
+	}
+	return jen.Comment("// " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n// "))
+}
+
+// tail makes a comment for the end of a line.
+func tail(s string) string { return "// " + strings.Join(strings.Fields(s), " ") }
+
+func (g *gen) structDecl(d *ir.Decl) {
+	name := g.names.decl[d]
+	if d.List != nil && len(d.List.Elem) == 1 {
+		return // lists of it are slices of the one field's type
+	}
+	what := "struct " + d.Name
+	if d.List != nil {
+		what = "one element of the linked list of struct " + d.Name + ", without the pointer to the next"
+	}
+	g.f.Add(g.doc(name, what, d.Doc))
+	var fields []jen.Code
+	for _, f := range structFields(d) {
+		fields = append(fields, g.fieldDecl(f, g.goType(f.Type), ""))
+	}
+	g.f.Type().Id(name).Struct(fields...)
+	g.methods(d, codec{
+		put: func(p *putter, v place) {
+			for _, f := range structFields(d) {
+				p.put(f.Type, g.field(v, f))
+			}
+		},
+		get: func(r *getter, v place) {
+			for _, f := range structFields(d) {
+				r.get(f.Type, g.field(v, f))
+			}
+		},
+		size: func(s *sizer, v place) {
+			for _, f := range structFields(d) {
+				s.size(f.Type, g.field(v, f))
+			}
+		},
+		reset: func(z *resetter, v place) {
+			for _, f := range structFields(d) {
+				z.reset(f.Type, v.x.dot(g.names.field[f]))
+			}
+		},
+	})
+}
+
+func (g *gen) fieldDecl(f *ir.Field, t jen.Code, note string) jen.Code {
+	s := jen.Id(g.names.field[f]).Add(t)
+	if f.Tail != "" {
+		note = strings.TrimSpace(note + " " + f.Tail)
+	}
+	if note != "" {
+		s.Comment(tail(note))
+	}
+	if len(f.Doc) == 0 {
+		return s
+	}
+	return jen.Comment("// " + strings.ReplaceAll(strings.Join(f.Doc, "\n"), "\n", "\n// ")).Line().Add(s)
+}
+
+func (g *gen) typedef(d *ir.Decl) {
+	if isTransparent(d) {
+		return
+	}
+	name := g.names.decl[d]
+	g.f.Add(g.doc(name, "typedef "+d.Name, append(d.Doc, nonEmpty(d.Tail)...)))
+	t := resolve(d.Type)
+	if isAlias(d) {
+		g.f.Type().Id(name).Op("=").Add(g.goType(t))
+		return
+	}
+	under := g.goType(t)
+	if t.Kind == ir.String {
+		under = jen.Index().Byte()
+	}
+	g.f.Type().Id(name).Add(under)
+	if t.Kind == ir.String {
+		g.f.Comment("// String returns the bytes as a string.")
+		g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(jen.Return(jen.String().Call(jen.Id("v"))))
+	}
+	val := func(v place) place { // the value itself: v is a pointer
+		q := v
+		conv := g.basicConversion(d)
+		q.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id("v")) }
+		if conv != nil {
+			q.x = func() *jen.Statement { return conv().Call(jen.Op("*").Id("v")) }
+		}
+		return q
+	}
+	g.methods(d, codec{
+		put:  func(p *putter, v place) { p.put(t, val(v)) },
+		size: func(s *sizer, v place) { s.size(t, val(v)) },
+		get: func(r *getter, v place) {
+			q := v
+			q.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id("v")) }
+			r.typedef(d, q)
+		},
+		reset: func(z *resetter, v place) {
+			z.reset(t, func() *jen.Statement { return jen.Parens(jen.Op("*").Id("v")) })
+		},
+	})
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+// codec is how the methods of one declaration are filled.
+type codec struct {
+	put   func(p *putter, v place)
+	get   func(r *getter, v place)
+	size  func(s *sizer, v place)
+	reset func(z *resetter, v place)
+}
+
+func self() place { return place{x: id("v")} }
+
+// methods writes the methods that every generated type has (D2).
+func (g *gen) methods(d *ir.Decl, c codec) {
+	name := g.names.decl[d]
+	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
+	errPtr := func() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
+	root := jen.Lit(g.pkg + "." + name)
+
+	g.f.Comment("// XDRSize returns how many bytes v takes on the wire.")
+	g.sizing = false
+	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(c)...)
+	size := jen.Id("v").Dot("XDRSize").Call()
+	if g.reducible[d] {
+		g.sizing = true
+		g.f.Comment("// ReducedXDRSize returns how many bytes v takes in the output of e, without")
+		g.f.Comment("// what e leaves out of line.")
+		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(c)...)
+		size = jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))
+		g.sizing = false
+	}
+
+	g.f.Comment("// EncodeXDR appends v to the output of e.")
+	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(
+		jen.List(jen.Id("b"), jen.Id("off"), jen.Err()).Op(":=").Id("e").Dot("Begin").Call(size),
+		jen.If(jen.Err().Op("==").Nil()).Block(
+			jen.List(jen.Id("off"), jen.Err()).Op("=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off"))),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err().Dot("Of").Call(root.Clone()))),
+		jen.Id("e").Dot("End").Call(jen.Id("b"), jen.Id("off")),
+		jen.Return(jen.Nil()),
+	)
+
+	g.f.Comment("// DecodeXDR reads v from the input of d. After an error v is unspecified.")
+	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Error().Block(
+		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("d").Dot("Input").Call(),
+		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("b"), jen.Id("off")),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err().Dot("Of").Call(root.Clone()))),
+		jen.Id("d").Dot("Advance").Call(jen.Id("off")),
+		jen.Return(jen.Nil()),
+	)
+
+	g.f.Comment("// AppendBinary appends the encoding of v to b.")
+	recv().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Id("off").Op(":=").Len(jen.Id("b")),
+		jen.Id("b").Op("=").Qual(xdrPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
+		jen.List(jen.Id("end"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Nil(), jen.Id("b"), jen.Id("off")),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b").Index(jen.Op(":").Id("off")), jen.Err().Dot("Of").Call(root.Clone()))),
+		jen.Return(jen.Id("b").Index(jen.Op(":").Id("end")), jen.Nil()),
+	)
+	g.f.Comment("// MarshalBinary returns the encoding of v.")
+	recv().Id("MarshalBinary").Params().Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Return(jen.Id("v").Dot("AppendBinary").Call(jen.Nil())))
+	g.f.Comment("// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.")
+	recv().Id("UnmarshalBinary").Params(jen.Id("b").Index().Byte()).Error().Block(
+		jen.Var().Id("d").Qual(xdrPath, "Decoder"),
+		jen.Id("d").Dot("Reset").Call(jen.Id("b")),
+		jen.If(jen.Err().Op(":=").Id("v").Dot("DecodeXDR").Call(jen.Op("&").Id("d")), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
+		jen.Return(jen.Id("d").Dot("Done").Call()),
+	)
+
+	g.f.Comment("// PutXDR encodes v into b at off, for other generated code; see package xdr.")
+	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Params(jen.Int(), errPtr()).Block(g.putBody(c)...)
+	g.f.Comment("// GetXDR decodes v from b at off, for other generated code; see package xdr.")
+	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Params(jen.Int(), errPtr()).Block(g.getBody(d, c)...)
+
+	g.f.Comment("// ResetXDR empties v, but keeps the capacity of its slices.")
+	z := &resetter{g: g, vars: &local{}}
+	c.reset(z, self())
+	recv().Id("ResetXDR").Params().Block(z.code...)
+}
+
+func (g *gen) sizeBody(c codec) []jen.Code {
+	s := &sizer{g: g, vars: &local{}, sum: "n"}
+	c.size(s, self())
+	if len(s.code) == 0 {
+		return []jen.Code{jen.Return(jen.Lit(s.fixed))}
+	}
+	body := []jen.Code{jen.Id("n").Op(":=").Lit(s.fixed)}
+	body = append(body, s.code...)
+	return append(body, jen.Return(jen.Id("n")))
+}
+
+func (g *gen) putBody(c codec) []jen.Code {
+	g.needErr = false
+	p := &putter{g: g, vars: &local{}, buf: "b", off: "off"}
+	c.put(p, self())
+	p.flush()
+	return g.body(p.code, nil)
+}
+
+func (g *gen) getBody(d *ir.Decl, c codec) []jen.Code {
+	g.needErr = d.Recursive
+	r := &getter{g: g, vars: &local{}, buf: "b", off: "off"}
+	c.get(r, self())
+	r.flush()
+	if !d.Recursive {
+		return g.body(r.code, nil)
+	}
+	enter := []jen.Code{
+		jen.If(jen.Err().Op("=").Id("d").Dot("Enter").Call(jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
+			jen.Return(jen.Id("off"), jen.Err())),
+	}
+	return g.body(append(enter, r.code...), jen.Id("d").Dot("Leave").Call())
+}
+
+// body frames the statements of a codec: the error variable where one is used,
+// and the return.
+func (g *gen) body(code []jen.Code, last jen.Code) []jen.Code {
+	var out []jen.Code
+	if g.needErr {
+		out = append(out, jen.Var().Err().Op("*").Qual(xdrPath, "Error"))
+	}
+	out = append(out, code...)
+	if last != nil {
+		out = append(out, last)
+	}
+	return append(out, jen.Return(jen.Id("off"), jen.Nil()))
+}

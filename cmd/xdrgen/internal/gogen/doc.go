@@ -1,0 +1,18 @@
+// Package gogen turns a resolved unit (package ir) into Go source. It is the
+// only importer of jennifer.
+//
+// The shape of the code is decided by measurement (docs/adr): each run of
+// fixed-size fields is one bounds check and constant offsets from it, whatever
+// structs the fields lie in; a count, a presence word and the end of a list
+// belong to the run before them; lists and arrays are loops over reused
+// slices. There is one codec per kind of type, used wherever the type
+// stands:
+//
+//	run.go     the runs of fixed-size fields
+//	put.go     encoders      get.go    decoders
+//	size.go    sizes         reset.go  emptying of values for reuse
+//	layout.go  Go types and their memory
+//	names.go   Go names
+//	decl.go    declarations; enum.go, union.go, const.go, program.go theirs
+//	link.go    the extension descriptor and placement bindings
+package gogen

@@ -1,0 +1,86 @@
+package gogen
+
+import (
+	"sort"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// enum writes an enum: an int32, as RFC 4506 §4.3 says, whose decoder takes
+// enumerators only.
+func (g *gen) enum(d *ir.Decl) {
+	name := g.names.decl[d]
+	g.f.Add(g.doc(name, "enum "+d.Name, d.Doc))
+	g.f.Type().Id(name).Int32()
+
+	var consts, names []jen.Code
+	seen := map[int32]bool{}
+	for _, m := range d.Members {
+		s := jen.Id(g.names.member[m]).Id(name).Op("=").Lit(int(m.Value))
+		note := m.Name
+		if m.Tail != "" {
+			note += ": " + m.Tail
+		}
+		consts = append(consts, s.Comment(tail(note)))
+		if !seen[m.Value] {
+			seen[m.Value] = true
+			names = append(names, jen.Case(jen.Id(g.names.member[m])).Block(jen.Return(jen.Lit(m.Name))))
+		}
+	}
+	g.f.Commentf("// The enumerators of %s.", name)
+	g.f.Const().Defs(consts...)
+
+	g.f.Comment("// String returns the enumerator's XDR name, or the number.")
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(
+		jen.Switch(jen.Id("v")).Block(names...),
+		jen.Return(jen.Lit(d.Name+"(").Op("+").Qual("strconv", "Itoa").Call(jen.Int().Call(jen.Id("v"))).Op("+").Lit(")")),
+	)
+	g.f.Comment("// Valid reports whether v is an enumerator.")
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Block(jen.Return(validExpr(d)))
+
+	t := &ir.Type{Kind: ir.Ref, Ref: d, Size: ir.Size{Min: 4, Max: 4}}
+	deref := func(v place) place {
+		v.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id("v")) }
+		return v
+	}
+	g.methods(d, codec{
+		put:   func(p *putter, v place) { p.put(t, deref(v)) },
+		get:   func(r *getter, v place) { r.get(t, deref(v)) },
+		size:  func(s *sizer, v place) { s.size(t, v) },
+		reset: func(z *resetter, v place) { z.reset(t, deref(v).x) },
+	})
+}
+
+// validExpr compares v with the ranges of consecutive enumerators.
+func validExpr(d *ir.Decl) jen.Code {
+	vals := make([]int, 0, len(d.Members))
+	for _, m := range d.Members {
+		vals = append(vals, int(m.Value))
+	}
+	sort.Ints(vals)
+	var x *jen.Statement
+	for i := 0; i < len(vals); {
+		j := i
+		for j+1 < len(vals) && vals[j+1] <= vals[j]+1 {
+			j++
+		}
+		var c *jen.Statement
+		switch lo, hi := vals[i], vals[j]; {
+		case lo == hi:
+			c = jen.Id("v").Op("==").Lit(lo)
+		case lo == 0:
+			c = jen.Uint32().Call(jen.Id("v")).Op("<=").Lit(hi)
+		default:
+			c = jen.Lit(lo).Op("<=").Id("v").Op("&&").Id("v").Op("<=").Lit(hi)
+		}
+		if x == nil {
+			x = c
+		} else {
+			x = x.Op("||").Add(c)
+		}
+		i = j + 1
+	}
+	return x
+}

@@ -1,0 +1,151 @@
+package gogen
+
+import (
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// findSites names the placement sites of a unit, and marks every declaration
+// that has one in it.
+func (g *gen) findSites(decls []*ir.Decl, b *ir.Bind, imp *ir.Import) {
+	if b == nil {
+		return
+	}
+	for _, x := range b.DDP {
+		if x.Field == nil {
+			continue
+		}
+		name := "Site" + g.names.decl[x.Owner] + g.names.field[x.Field]
+		if x.Owner.Import != nil && x.Owner.Import != imp {
+			continue // the unit that owns the type declares the site
+		}
+		if imp != nil {
+			g.sites[x.Field] = func() *jen.Statement { return jen.Qual(imp.Package, name) }
+		} else {
+			g.sites[x.Field] = id(name)
+		}
+		g.reducible[x.Owner] = true
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, d := range decls {
+			if !g.reducible[d] && g.holdsReducible(d) {
+				g.reducible[d] = true
+				changed = true
+			}
+		}
+	}
+}
+
+func (g *gen) holdsReducible(d *ir.Decl) bool {
+	switch d.Kind {
+	case ir.Typedef:
+		return g.typeReducible(d.Type)
+	case ir.Struct:
+		for _, f := range structFields(d) {
+			if g.typeReducible(f.Type) {
+				return true
+			}
+		}
+	case ir.Union:
+		for _, a := range d.Arms {
+			if a.Field != nil && g.typeReducible(a.Field.Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (g *gen) typeReducible(t *ir.Type) bool {
+	switch t.Kind {
+	case ir.FixedArray, ir.Array, ir.Optional:
+		return g.typeReducible(t.Elem)
+	case ir.ListOf, ir.ListHead, ir.Ref:
+		return g.reducible[t.Ref]
+	}
+	return false
+}
+
+// bindings writes the placement sites of this unit and the procedures at which
+// they are eligible.
+func (g *gen) bindings() {
+	if len(g.bind.DDP) == 0 {
+		return
+	}
+	var consts, rows []jen.Code
+	seen := map[*ir.Field]bool{}
+	for _, x := range g.bind.DDP {
+		site := g.sites[x.Field]
+		if site == nil {
+			continue
+		}
+		if !seen[x.Field] {
+			seen[x.Field] = true
+			consts = append(consts, site().Qual(xdrPath, "Site").Op("=").Lit(g.unit.Name+"."+x.Owner.Name+"."+x.Field.Name))
+		}
+		rows = append(rows, jen.Values(jen.Dict{
+			jen.Id("Program"):   jen.Lit(int(x.Prog)),
+			jen.Id("Version"):   jen.Lit(int(x.Vers)),
+			jen.Id("Procedure"): jen.Lit(int(x.Number)),
+			jen.Id("Reply"):     jen.Lit(x.Reply),
+			jen.Id("Path"):      jen.Lit(strings.Join(x.Path, ".")),
+			jen.Id("Site"):      site(),
+		}))
+	}
+	g.f.Comment("// The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).")
+	g.f.Const().Defs(consts...)
+	g.f.Comment("// DDPBindings lists at which procedures, and in which direction, the sites are eligible.")
+	g.f.Func().Id("DDPBindings").Params().Index().Qual(xdrPath, "Binding").Block(
+		jen.Return(jen.Index().Qual(xdrPath, "Binding").Values(multi(rows)...)))
+}
+
+func multi(rows []jen.Code) []jen.Code {
+	out := make([]jen.Code, 0, len(rows)+1)
+	for _, r := range rows {
+		out = append(out, jen.Line().Add(r))
+	}
+	return append(out, jen.Line())
+}
+
+// extension writes the descriptor that ties code points to types.
+func (g *gen) extension() {
+	if len(g.bind.Codes) == 0 {
+		return
+	}
+	spaces := map[string]string{
+		"header-type": "HeaderTypes", "property": "Properties", "error": "ErrorCodes", "operation": "Operations",
+	}
+	var rows []jen.Code
+	for _, c := range g.bind.Codes {
+		row := jen.Dict{
+			jen.Id("Space"): jen.Qual(xdrPath, spaces[c.Space]),
+			jen.Id("Value"): jen.Lit(int(c.Value)),
+			jen.Id("Name"):  jen.Lit(c.Const),
+		}
+		if c.Decl != nil {
+			row[jen.Id("Type")] = jen.Lit(c.Type)
+			row[jen.Id("New")] = jen.Func().Params().Qual(xdrPath, "Value").Block(
+				jen.Return(jen.New(g.declType(c.Decl))))
+		}
+		rows = append(rows, jen.Values(row))
+	}
+	g.f.Comment("// Extension describes this package's code points to the transport.")
+	g.f.Func().Id("Extension").Params().Qual(xdrPath, "Extension").Block(
+		jen.Return(jen.Qual(xdrPath, "Extension").Values(jen.Dict{
+			jen.Id("Name"):   jen.Lit(g.unit.Name),
+			jen.Id("Source"): jen.Lit(g.sourceNames()),
+			jen.Id("Codes"):  jen.Index().Qual(xdrPath, "CodePoint").Values(multi(rows)...),
+		})))
+}
+
+func (g *gen) sourceNames() string {
+	var names []string
+	for _, f := range g.unit.Files {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,237 @@
+package gogen
+
+import (
+	"fmt"
+	"go/token"
+	"sort"
+	"strings"
+	"unicode"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// names holds the Go name of everything in a unit (D3): prefixes of the
+// sidecar are dropped, enumerators are qualified by their enum, renames are
+// final.
+type names struct {
+	decl   map[*ir.Decl]string
+	member map[*ir.Member]string
+	field  map[*ir.Field]string
+}
+
+// taken is what a generated package may declare besides the document's names.
+var taken = map[string]bool{"Extension": true, "DDPBindings": true}
+
+// methods are the method names of generated types: no field may have one.
+var methods = map[string]bool{
+	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "AppendBinary": true,
+	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
+	"ResetXDR": true, "String": true, "Valid": true,
+}
+
+// initialisms are written in capitals, as Go does.
+var initialisms = map[string]bool{
+	"ID": true, "XID": true, "RPC": true, "RDMA": true, "XDR": true, "TCP": true, "UDP": true,
+	"IP": true, "NFS": true, "GSS": true, "ACL": true, "EOF": true, "UID": true, "GID": true,
+}
+
+// add names the declarations of one scope: a unit's own or those of an import.
+// own says whether clashes are worth reporting.
+func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
+	if b == nil {
+		b = &ir.Bind{}
+	}
+	r := renamer{bind: b, used: map[string]source.Span{}, own: own}
+	// Types first: where a constant meets a type, the constant gives way.
+	for _, d := range decls {
+		switch d.Kind {
+		case ir.Const, ir.Program:
+		default:
+			n.decl[d] = r.claim(d.Name, r.top(d.Name), "", d.Pos)
+			n.addFields(&r, d)
+		}
+	}
+	for _, d := range decls {
+		if d.Kind == ir.Enum {
+			for _, m := range d.Members {
+				n.member[m] = r.claim(m.Name, r.qualified(n.decl[d], m.Name), r.spelled(m.Name), m.Pos)
+			}
+		}
+	}
+	for _, d := range decls {
+		switch d.Kind {
+		case ir.Const, ir.Program:
+			n.decl[d] = r.claim(d.Name, r.top(d.Name), r.spelled(d.Name), d.Pos)
+		}
+	}
+	return r.diags
+}
+
+func (n *names) addFields(r *renamer, d *ir.Decl) {
+	used := map[string]source.Span{}
+	name := func(f *ir.Field) {
+		if f == nil || n.field[f] != "" {
+			return
+		}
+		g := r.field(d.Name, f.Name)
+		if methods[g] {
+			g += "_"
+		}
+		if first, dup := used[g]; dup {
+			r.clash(f.Name, d.Name+"."+f.Name, g, first, f.Pos)
+		}
+		used[g] = f.Pos
+		n.field[f] = g
+	}
+	name(d.Disc)
+	for _, f := range d.Fields {
+		name(f)
+	}
+	for _, a := range d.Arms {
+		name(a.Field)
+	}
+}
+
+type renamer struct {
+	bind  *ir.Bind
+	used  map[string]source.Span
+	own   bool
+	diags []diag.Diagnostic
+}
+
+// claim takes a Go name at package level; second is tried where first is
+// taken, if it is not empty.
+func (r *renamer) claim(xdr, first, second string, pos source.Span) string {
+	g := first
+	at, dup := r.used[g]
+	if second != "" && (dup || taken[g]) {
+		g = second
+		at, dup = r.used[g]
+	}
+	if dup || taken[g] {
+		r.clash(xdr, xdr, g, at, pos)
+	}
+	r.used[g] = pos
+	return g
+}
+
+// clash reports two names that meet in Go, and proposes the rename.
+func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
+	if !r.own {
+		return
+	}
+	d := diag.New(diag.GoName, pos, "%s becomes %s in Go, which is taken", xdr, g)
+	d = d.With(first, "taken here")
+	r.diags = append(r.diags, d.Helpf("add to the sidecar: rename %s %sX, or another name", key, g))
+}
+
+func (r *renamer) rename(xdr string) string {
+	for _, x := range r.bind.Renames {
+		if x.XDR == xdr {
+			return x.GoName
+		}
+	}
+	return ""
+}
+
+// top is the Go name of something declared at the top: prefixes dropped.
+func (r *renamer) top(xdr string) string {
+	if g := r.rename(xdr); g != "" {
+		return g
+	}
+	return camel(r.strip(xdr))
+}
+
+// field is the Go name of a field or arm.
+func (r *renamer) field(owner, xdr string) string {
+	if g := r.rename(owner + "." + xdr); g != "" {
+		return g
+	}
+	return camel(r.strip(xdr))
+}
+
+// qualified is an enumerator's name: its enum's, then its own, not
+// repeating the former.
+func (r *renamer) qualified(enum, xdr string) string {
+	if g := r.rename(xdr); g != "" {
+		return g
+	}
+	g := camel(r.strip(xdr))
+	if len(g) > len(enum) && strings.EqualFold(g[:len(enum)], enum) {
+		return enum + camel(g[len(enum):])
+	}
+	return enum + g
+}
+
+// spelled is a constant's own spelling, where Go would export it: the second
+// choice when the usual name is taken (FATTR4_TYPE beside fattr4_type).
+func (r *renamer) spelled(xdr string) string {
+	if r.rename(xdr) != "" || !token.IsExported(xdr) {
+		return ""
+	}
+	return xdr
+}
+
+// strip drops the longest listed prefix that leaves a name.
+func (r *renamer) strip(xdr string) string {
+	ps := append([]ir.Prefix(nil), r.bind.Prefixes...)
+	sort.SliceStable(ps, func(i, j int) bool { return len(ps[i].Text) > len(ps[j].Text) })
+	for _, p := range ps {
+		if rest, ok := strings.CutPrefix(xdr, p.Text); ok && strings.Trim(rest, "_") != "" {
+			return rest
+		}
+	}
+	return xdr
+}
+
+// camel turns words joined by underscores into one exported Go name.
+func camel(s string) string {
+	var b strings.Builder
+	for _, w := range strings.Split(s, "_") {
+		if w == "" {
+			continue
+		}
+		if last := lastByte(&b); isDigit(last) && isDigit(w[0]) {
+			b.WriteByte('_')
+		}
+		up := strings.ToUpper(w)
+		switch {
+		case initialisms[up]:
+			b.WriteString(up)
+		case up == w:
+			b.WriteString(w[:1] + strings.ToLower(w[1:]))
+		default:
+			b.WriteString(strings.ToUpper(w[:1]) + w[1:])
+		}
+	}
+	g := b.String()
+	if g == "" || !unicode.IsLetter(rune(g[0])) {
+		g = "X" + g
+	}
+	return g
+}
+
+func lastByte(b *strings.Builder) byte {
+	if b.Len() == 0 {
+		return 0
+	}
+	return b.String()[b.Len()-1]
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// local makes distinct names for the variables of one function.
+type local struct{ seen map[string]int }
+
+func (l *local) name(base string) string {
+	if l.seen == nil {
+		l.seen = map[string]int{}
+	}
+	l.seen[base]++
+	if k := l.seen[base]; k > 1 {
+		return fmt.Sprintf("%s%d", base, k)
+	}
+	return base
+}

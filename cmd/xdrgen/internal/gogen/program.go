@@ -1,0 +1,83 @@
+package gogen
+
+import (
+	"strconv"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+func uitoa(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// program writes the numbers of an RPC program (RFC 5531 §12): its own, its
+// versions', its procedures'. Procedures are qualified by their version where the
+// program has several.
+func (g *gen) program(d *ir.Decl) {
+	prog := g.names.decl[d]
+	defs := []jen.Code{jen.Id(prog).Op("=").Lit(int(d.Program.Number)).Comment(tail("program " + d.Name))}
+	for _, v := range d.Program.Versions {
+		vname := prog + camel(g.strip(v.Name))
+		defs = append(defs, jen.Id(vname).Op("=").Lit(int(v.Number)).Comment(tail("version "+v.Name)))
+		for _, p := range v.Procs {
+			name := "Proc" + camel(g.strip(p.Name))
+			if len(d.Program.Versions) > 1 || g.procClash[p.Name] {
+				name = vname + camel(g.strip(p.Name))
+			}
+			note := "procedure " + p.Name + ": " + signature(p)
+			defs = append(defs, jen.Id(name).Op("=").Lit(int(p.Number)).Comment(tail(note)))
+		}
+	}
+	g.f.Commentf("// Program %s and its procedures (RFC 5531 §12).", d.Name)
+	g.f.Const().Defs(defs...)
+}
+
+func (g *gen) strip(xdr string) string {
+	r := renamer{bind: g.bind}
+	return r.strip(xdr)
+}
+
+// signature is a procedure's argument and result in XDR words.
+func signature(p *ir.Proc) string {
+	args := "void"
+	for i, a := range p.Args {
+		if i == 0 {
+			args = xdrWord(a.Type)
+		} else {
+			args += ", " + xdrWord(a.Type)
+		}
+	}
+	return args + " to " + xdrWord(p.Result)
+}
+
+// xdrWord names a type as a procedure's declaration does.
+func xdrWord(t *ir.Type) string {
+	if t == nil {
+		return "void"
+	}
+	switch t.Kind {
+	case ir.Bool:
+		return "bool"
+	case ir.Int:
+		return "int"
+	case ir.Uint:
+		return "unsigned int"
+	case ir.Hyper:
+		return "hyper"
+	case ir.Uhyper:
+		return "unsigned hyper"
+	case ir.Float:
+		return "float"
+	case ir.Double:
+		return "double"
+	case ir.Quad:
+		return "quadruple"
+	case ir.String:
+		return "string"
+	case ir.Opaque, ir.FixedOpaque:
+		return "opaque"
+	case ir.Optional, ir.FixedArray, ir.Array:
+		return xdrWord(t.Elem)
+	}
+	return t.Ref.Name
+}

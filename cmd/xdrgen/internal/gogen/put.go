@@ -1,0 +1,308 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// putter writes the encoder of one declaration. It gathers fixed-size items in a
+// run, and writes the run out when something of another size comes.
+type putter struct {
+	g    *gen
+	vars *local
+	buf  string // the buffer's variable
+	off  string // the offset's variable
+	code []jen.Code
+	run  []jen.Code
+	n    int  // bytes in the run
+	w    bool // w is declared in this block
+}
+
+// block runs f on a putter for a nested block and returns its statements.
+func (p *putter) block(f func(q *putter)) []jen.Code {
+	q := &putter{g: p.g, vars: p.vars, buf: p.buf, off: p.off}
+	f(q)
+	q.flush()
+	return q.code
+}
+
+func (p *putter) stmt(c ...jen.Code) { p.code = append(p.code, c...) }
+
+// flush writes the run: one bounds check, then stores at constant offsets.
+func (p *putter) flush() {
+	if p.n == 0 {
+		return
+	}
+	p.stmt(slideWindow(p.buf, p.off, p.n, &p.w))
+	p.stmt(p.run...)
+	p.stmt(jen.Id(p.off).Op("+=").Lit(p.n))
+	p.run, p.n = nil, 0
+}
+
+// slideWindow is w := b[off : off+n : off+n].
+func slideWindow(buf, off string, n int, declared *bool) jen.Code {
+	op := ":="
+	if *declared {
+		op = "="
+	}
+	*declared = true
+	end := jen.Id(off).Op("+").Lit(n)
+	return jen.Id("w").Op(op).Id(buf).Index(jen.Id(off).Op(":").Add(end).Op(":").Add(jen.Id(off).Op("+").Lit(n)))
+}
+
+// word adds a 32-bit word to the run.
+func (p *putter) word(v jen.Code) {
+	p.run = append(p.run, bigEndian().Dot("PutUint32").Call(window(p.n, p.n+4), v))
+	p.n += 4
+}
+
+// hyper adds a 64-bit word to the run.
+func (p *putter) hyper(v jen.Code) {
+	p.run = append(p.run, bigEndian().Dot("PutUint64").Call(window(p.n, p.n+8), v))
+	p.n += 8
+}
+
+// put writes the encoder for a value of type t at v.
+func (p *putter) put(t *ir.Type, v place) {
+	switch t.Kind {
+	case ir.Bool:
+		p.word(jen.Qual(xdrPath, "Word").Call(v.x()))
+	case ir.Int:
+		p.word(jen.Uint32().Call(v.x()))
+	case ir.Uint:
+		p.word(v.x())
+	case ir.Hyper:
+		p.hyper(jen.Uint64().Call(v.x()))
+	case ir.Uhyper:
+		p.hyper(v.x())
+	case ir.Float:
+		p.word(jen.Qual("math", "Float32bits").Call(v.x()))
+	case ir.Double:
+		p.hyper(jen.Qual("math", "Float64bits").Call(v.x()))
+	case ir.Quad:
+		p.bytes(16, v)
+	case ir.FixedOpaque:
+		p.bytes(int(t.Len), v)
+	case ir.Opaque, ir.String:
+		p.opaque(t, v)
+	case ir.FixedArray:
+		p.fixedArray(t, v)
+	case ir.Array:
+		p.array(t, v)
+	case ir.Optional:
+		p.optional(t, v)
+	case ir.ListOf:
+		p.list(t.Ref, v, false)
+	case ir.ListHead:
+		p.list(t.Ref, v, true)
+	case ir.Ref:
+		p.ref(t, v)
+	}
+}
+
+// bytes adds opaque data of fixed length n, and its padding, to the run.
+func (p *putter) bytes(n int, v place) {
+	if n == 0 {
+		return
+	}
+	pad := (n + 3) &^ 3
+	if pad != n {
+		p.run = append(p.run, jen.Clear(window(p.n+n, p.n+pad)))
+	}
+	p.run = append(p.run, jen.Copy(window(p.n, p.n+pad), v.x().Index(jen.Op(":"))))
+	p.n += pad
+}
+
+// ref writes a named type: written out where it is small, called where not.
+func (p *putter) ref(t *ir.Type, v place) {
+	d := t.Ref
+	switch {
+	case d.Kind == ir.Enum:
+		// RFC 4506 §4.3: a value that is no enumerator is an error.
+		if !d.Open {
+			p.check(jen.Op("!").Add(v.x()).Dot("Valid").Call(),
+				v.fail("CodeEnum", p.at(), jen.Uint64().Call(jen.Uint32().Call(v.x())), jen.Lit(0)))
+		}
+		p.word(jen.Uint32().Call(v.x()))
+	case d.Kind == ir.Typedef && inlined(d):
+		p.put(p.g.underTypedef(d, v))
+	case d.Kind == ir.Struct && d.List == nil && (inlined(d) || steps(t, flatLimit) >= 0):
+		for _, f := range d.Fields {
+			p.put(f.Type, p.g.field(v, f))
+		}
+	default:
+		p.call(v)
+	}
+}
+
+// underTypedef is the type under an inlined typedef, and the value with the
+// conversion that it needs.
+func (g *gen) underTypedef(d *ir.Decl, v place) (*ir.Type, place) {
+	q := v
+	if basic := g.basicConversion(d); basic != nil {
+		q.x = func() *jen.Statement { return basic().Call(v.x()) }
+	}
+	return d.Type, q
+}
+
+// at is the offset of the next byte of the run.
+func (p *putter) at() *jen.Statement {
+	if p.n == 0 {
+		return jen.Id(p.off)
+	}
+	return jen.Id(p.off).Op("+").Lit(p.n)
+}
+
+// check returns err if cond holds. It stands before the run's stores, which
+// is as good: on error nothing of the output counts.
+func (p *putter) check(cond jen.Code, err jen.Code) {
+	p.stmt(jen.If(cond).Block(jen.Return(jen.Id(p.off), err)))
+}
+
+// call calls the value's own encoder.
+func (p *putter) call(v place) {
+	p.flush()
+	p.g.needErr = true
+	p.stmt(
+		jen.If(
+			jen.List(jen.Id(p.off), jen.Err()).Op("=").Add(v.x()).Dot("PutXDR").Call(jen.Id("e"), jen.Id(p.buf), jen.Id(p.off)),
+			jen.Err().Op("!=").Nil(),
+		).Block(jen.Return(jen.Id(p.off), v.wrap(id("err")))),
+	)
+}
+
+// bound refuses a length over the declared maximum (RFC 4506 §4.10 to §4.13).
+func (p *putter) bound(t *ir.Type, v place) {
+	if t.Bounded && t.Max < 1<<32-1 {
+		p.check(jen.Len(v.x()).Op(">").Lit(int(t.Max)),
+			v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), jen.Lit(int(t.Max))))
+	}
+}
+
+func (p *putter) opaque(t *ir.Type, v place) {
+	p.bound(t, v)
+	p.word(jen.Uint32().Call(jen.Len(v.x())))
+	p.flush()
+	inline := []jen.Code{
+		jen.Id(p.off).Op("=").Qual(xdrPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), v.x()),
+	}
+	site := v.site
+	if site == nil {
+		p.stmt(inline...)
+		return
+	}
+	p.stmt(
+		jen.If(jen.Id("e").Dot("Reduces").Call(site(), jen.Len(v.x()))).Block(
+			jen.Id("e").Dot("Leave").Call(site(), jen.Id(p.off), v.x()),
+		).Else().Block(inline...),
+	)
+}
+
+func (p *putter) fixedArray(t *ir.Type, v place) {
+	if n := steps(t, flatLimit); n >= 0 {
+		for i := 0; i < int(t.Len); i++ {
+			i := i
+			p.put(t.Elem, v.elem(func() *jen.Statement { return v.x().Index(jen.Lit(i)) },
+				func() *jen.Statement { return jen.Lit(i) }))
+		}
+		return
+	}
+	p.flush()
+	p.loop(t.Elem, v)
+}
+
+// loop writes the elements of v, an array or slice, one after the other.
+func (p *putter) loop(elem *ir.Type, v place) {
+	i := p.vars.name("i")
+	body := p.block(func(q *putter) { q.put(elem, v.elem(v.x.index(i), id(i))) })
+	p.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(body...))
+}
+
+func (p *putter) array(t *ir.Type, v place) {
+	p.bound(t, v)
+	p.word(jen.Uint32().Call(jen.Len(v.x())))
+	p.flush()
+	site := v.site
+	if site == nil {
+		p.loop(t.Elem, v)
+		return
+	}
+	// The elements go into memory of their own where they are left out; the
+	// count stays (R47).
+	size, left, buf, off := p.vars.name("size"), p.vars.name("left"), p.vars.name("bb"), p.vars.name("at")
+	s := &sizer{g: p.g, vars: p.vars, sum: size}
+	s.loop(t.Elem, v)
+	p.stmt(jen.Id(size).Op(":=").Lit(0))
+	p.stmt(s.code...)
+	p.stmt(
+		jen.List(jen.Id(buf), jen.Id(off)).Op(":=").List(jen.Id(p.buf), jen.Id(p.off)),
+		jen.Id(left).Op(":=").Id("e").Dot("Reduces").Call(site(), jen.Id(size)),
+		jen.If(jen.Id(left)).Block(
+			jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Make(jen.Index().Byte(), jen.Id(size)), jen.Lit(0)),
+		),
+	)
+	q := &putter{g: p.g, vars: p.vars, buf: buf, off: off}
+	q.loop(t.Elem, v)
+	p.stmt(q.code...)
+	p.stmt(jen.If(jen.Id(left)).Block(
+		jen.Id("e").Dot("Leave").Call(site(), jen.Id(p.off), jen.Id(buf)),
+	).Else().Block(jen.Id(p.off).Op("=").Id(off)))
+}
+
+func (p *putter) optional(t *ir.Type, v place) {
+	if pointerOptional(t) {
+		p.word(jen.Qual(xdrPath, "Word").Call(v.x().Op("!=").Nil()))
+		p.flush()
+		body := p.block(func(q *putter) { q.put(t.Elem, v) })
+		p.stmt(jen.If(v.x().Op("!=").Nil()).Block(body...))
+		return
+	}
+	present := v.x.dot("Present")
+	p.word(jen.Qual(xdrPath, "Word").Call(present()))
+	p.flush()
+	inner := v
+	inner.x = v.x.dot("Value")
+	body := p.block(func(q *putter) { q.put(t.Elem, inner) })
+	p.stmt(jen.If(present()).Block(body...))
+}
+
+// list writes a linked list: a word 1 before each element, a word 0 at the
+// end (RFC 4506 §4.19). The first element of a list whose head is not
+// optional has no word before it.
+func (p *putter) list(node *ir.Decl, v place, head bool) {
+	if head {
+		p.check(jen.Len(v.x()).Op("==").Lit(0), v.fail("CodeEmpty", p.at(), jen.Lit(0), jen.Lit(1)))
+	}
+	p.flush()
+	i := p.vars.name("i")
+	body := p.block(func(q *putter) {
+		if head {
+			// The word that leads to this element stands after the one before.
+			q.stmt(jen.If(jen.Id(i).Op(">").Lit(0)).Block(
+				bigEndian().Dot("PutUint32").Call(jen.Id(q.buf).Index(jen.Id(q.off).Op(":")), jen.Lit(1)),
+				jen.Id(q.off).Op("+=").Lit(4),
+			))
+		} else {
+			q.word(jen.Lit(1))
+		}
+		q.elem(node, v.elem(v.x.index(i), id(i)))
+	})
+	p.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(body...))
+	p.word(jen.Lit(0))
+}
+
+// elem writes one element of a list.
+func (p *putter) elem(node *ir.Decl, v place) {
+	fs := node.List.Elem
+	switch {
+	case len(fs) == 1:
+		p.put(fs[0].Type, v)
+	case inlined(node):
+		for _, f := range fs {
+			p.put(f.Type, p.g.field(v, f))
+		}
+	default:
+		p.call(v)
+	}
+}

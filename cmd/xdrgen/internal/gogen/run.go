@@ -1,0 +1,212 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// expr makes a fresh copy of a Go expression: jennifer's statements may be
+// rendered in one place only.
+type expr func() *jen.Statement
+
+func id(name string) expr { return func() *jen.Statement { return jen.Id(name) } }
+
+func (x expr) dot(field string) expr {
+	return func() *jen.Statement { return x().Dot(field) }
+}
+
+func (x expr) index(i string) expr {
+	return func() *jen.Statement { return x().Index(jen.Id(i)) }
+}
+
+// place is a value: its Go expression, and how an error names it.
+type place struct {
+	x    expr
+	path string // fields since the nearest index, or since the type
+	ups  []up   // the indexed fields around it, outermost first
+	site expr   // Go constant of the placement site that it is; nil for none
+}
+
+// up is a field with an index into it.
+type up struct {
+	path  string
+	index expr // nil for none
+}
+
+// field is the place of field f of the struct or union at p.
+func (g *gen) field(p place, f *ir.Field) place {
+	q := p
+	name := g.names.field[f]
+	q.x = p.x.dot(name)
+	q.path = join(p.path, name)
+	q.site = g.sites[f]
+	return q
+}
+
+// elem is the place of an element of p, held by expression x.
+func (p place) elem(x expr, index expr) place {
+	ups := append(append([]up(nil), p.ups...), up{p.path, index})
+	return place{x: x, ups: ups}
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "." + b
+}
+
+// fail is the expression of an error at p: off is its offset.
+func (p place) fail(code string, off jen.Code, found, want jen.Code) *jen.Statement {
+	return p.within(jen.Qual(xdrPath, "Fail").Call(jen.Qual(xdrPath, code), off, found, want, jen.Lit(p.path)))
+}
+
+// short is the expression of an error for input that ends at p.
+func (p place) short(buf jen.Code, off jen.Code, need jen.Code) *jen.Statement {
+	return p.within(jen.Qual(xdrPath, "Short").Call(buf, off, need, jen.Lit(p.path)))
+}
+
+// wrap is the expression of an error that came from below p.
+func (p place) wrap(err expr) *jen.Statement {
+	s := err()
+	if p.path != "" {
+		s = s.Dot("In").Call(jen.Lit(p.path))
+	}
+	return p.within(s)
+}
+
+func (p place) within(s *jen.Statement) *jen.Statement {
+	for i := len(p.ups) - 1; i >= 0; i-- {
+		u := p.ups[i]
+		if u.index == nil {
+			s = s.Dot("In").Call(jen.Lit(u.path))
+			continue
+		}
+		s = s.Dot("At").Call(jen.Lit(u.path), u.index())
+	}
+	return s
+}
+
+// binary.BigEndian, which compiles to one load or store with a byte swap.
+func bigEndian() *jen.Statement { return jen.Qual("encoding/binary", "BigEndian") }
+
+// window is bytes from and to of the run's slice w.
+func window(from, to int) *jen.Statement {
+	return jen.Id("w").Index(jen.Lit(from).Op(":").Lit(to))
+}
+
+// flat reports whether values of t belong in a run: fixed size, and no
+// more than flatLimit steps of code.
+func flat(t *ir.Type) bool { return steps(t, flatLimit) >= 0 }
+
+const (
+	flatLimit   = 24   // steps of code that a run takes from one type
+	flatBytes   = 4096 // bytes of a fixed opaque that a run takes
+	inlineLimit = 14   // steps up to which a struct of varying size is inlined
+)
+
+// steps counts the steps of code that a flat type unrolls to, or is negative
+// where it is over the limit or not of fixed size.
+func steps(t *ir.Type, limit int) int {
+	switch t.Kind {
+	case ir.Bool, ir.Int, ir.Uint, ir.Hyper, ir.Uhyper, ir.Float, ir.Double, ir.Quad:
+		return 1
+	case ir.FixedOpaque:
+		if t.Len > flatBytes {
+			return -1
+		}
+		return 1
+	case ir.FixedArray:
+		n := steps(t.Elem, limit)
+		if n < 0 || uint64(n)*t.Len > uint64(limit) {
+			return -1
+		}
+		return n * int(t.Len)
+	case ir.Ref:
+		switch t.Ref.Kind {
+		case ir.Enum:
+			return 1
+		case ir.Typedef:
+			return steps(t.Ref.Type, limit)
+		case ir.Struct:
+			if t.Ref.List != nil || t.Ref.Recursive {
+				return -1
+			}
+			return sumSteps(t.Ref.Fields, limit)
+		}
+	}
+	return -1
+}
+
+func sumSteps(fs []*ir.Field, limit int) int {
+	sum := 0
+	for _, f := range fs {
+		n := steps(f.Type, limit)
+		if n < 0 || sum+n > limit {
+			return -1
+		}
+		sum += n
+	}
+	return sum
+}
+
+// weight counts the steps of code that a type of any size takes where it is
+// inlined; types that are called count one.
+func weight(t *ir.Type) int {
+	if n := steps(t, flatLimit); n >= 0 {
+		return n
+	}
+	switch t.Kind {
+	case ir.FixedOpaque:
+		return 1
+	case ir.Opaque, ir.String:
+		return 4
+	case ir.FixedArray, ir.Array:
+		return 4 + weight(t.Elem)
+	case ir.ListOf, ir.ListHead:
+		n := 4
+		for _, f := range t.Ref.List.Elem {
+			n += weight(f.Type)
+		}
+		return n
+	case ir.Optional:
+		return 2 + weight(t.Elem)
+	case ir.Ref:
+		switch t.Ref.Kind {
+		case ir.Typedef:
+			return weight(t.Ref.Type)
+		case ir.Struct:
+			n := 0
+			for _, f := range structFields(t.Ref) {
+				n += weight(f.Type)
+			}
+			return n
+		}
+	}
+	return 1000 // a union, which is always called
+}
+
+// inlined reports whether the codec of declaration d is written out where it is
+// used, rather than called.
+func inlined(d *ir.Decl) bool {
+	switch d.Kind {
+	case ir.Enum:
+		return true
+	case ir.Typedef:
+		return isTransparent(d) || !d.Recursive && weight(d.Type) <= inlineLimit
+	case ir.Struct:
+		if d.Recursive {
+			return false
+		}
+		n := 0
+		for _, f := range structFields(d) {
+			n += weight(f.Type)
+		}
+		return n <= inlineLimit
+	}
+	return false
+}
+
+// fixedLen is the wire size of a type of fixed size.
+func fixedLen(t *ir.Type) int { return int(t.Size.Min) }

@@ -1,0 +1,205 @@
+package gogen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// union writes a discriminated union (RFC 4506 §4.15): the discriminant and
+// all arms as fields, of which the one selected counts. Large arms of unions
+// that occur many times in a message are pointers (layout.go).
+func (g *gen) union(d *ir.Decl) {
+	name := g.names.decl[d]
+	g.f.Add(g.doc(name, "union "+d.Name, d.Doc))
+	disc := g.names.field[d.Disc]
+	fields := []jen.Code{g.fieldDecl(d.Disc, g.goType(d.Disc.Type), "selects the arm:")}
+	for _, a := range d.Arms {
+		if a.Field == nil {
+			continue
+		}
+		t := g.goType(a.Field.Type)
+		if g.byPointer(d, a) {
+			t = jen.Op("*").Add(t)
+		}
+		fields = append(fields, g.fieldDecl(a.Field, t, "where "+disc+" is "+g.labelText(d, a)+";"))
+	}
+	g.f.Type().Id(name).Struct(fields...)
+	g.methods(d, codec{
+		put:   func(p *putter, v place) { g.putUnion(p, d, v) },
+		get:   func(r *getter, v place) { g.getUnion(r, d, v) },
+		size:  func(s *sizer, v place) { g.sizeUnion(s, d, v) },
+		reset: func(z *resetter, v place) { g.resetUnion(z, d, v) },
+	})
+}
+
+func (g *gen) labelText(d *ir.Decl, a *ir.Arm) string {
+	var names []string
+	for _, l := range a.Labels {
+		names = append(names, fmt.Sprintf("%#v", g.label(d, l)))
+	}
+	if a.Default {
+		names = append(names, "anything else")
+	}
+	return strings.Join(names, " or ")
+}
+
+// label is the Go expression for a case label.
+func (g *gen) label(d *ir.Decl, l ir.Label) *jen.Statement {
+	u := d.Disc.Type.Underlying()
+	switch {
+	case l.Member != nil && u.Kind == ir.Ref:
+		if u.Ref.Import != nil {
+			return jen.Qual(u.Ref.Import.Package, g.names.member[l.Member])
+		}
+		return jen.Id(g.names.member[l.Member])
+	case u.Kind == ir.Bool:
+		return jen.Lit(l.Value.Abs != 0)
+	case l.Const != nil:
+		return g.declType(l.Const)
+	case l.Value.Neg:
+		return jen.Op("-").Lit(int(l.Value.Abs))
+	}
+	return jen.Lit(int(l.Value.Abs))
+}
+
+// arms writes a switch over the discriminant: body for each arm, other where no
+// arm is selected.
+func (g *gen) arms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other []jen.Code) jen.Code {
+	var cases []jen.Code
+	hasDefault := false
+	for _, a := range d.Arms {
+		code := body(a)
+		if a.Default {
+			hasDefault = true
+			cases = append(cases, jen.Default().Block(code...))
+			continue
+		}
+		var labels []jen.Code
+		for _, l := range a.Labels {
+			labels = append(labels, g.label(d, l))
+		}
+		cases = append(cases, jen.Case(labels...).Block(code...))
+	}
+	if !hasDefault && other != nil {
+		cases = append(cases, jen.Default().Block(other...))
+	}
+	return jen.Switch(disc()).Block(cases...)
+}
+
+// arm is the place of arm a of the union at v.
+func (g *gen) arm(d *ir.Decl, a *ir.Arm, v place) place {
+	q := g.field(v, a.Field)
+	if g.byPointer(d, a) && !isStructLike(a.Field.Type) {
+		x := q.x
+		q.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Add(x())) }
+	}
+	return q
+}
+
+// discWord is the discriminant as the number that an error shows.
+func (g *gen) discWord(d *ir.Decl, disc expr) *jen.Statement {
+	if d.Disc.Type.Underlying().Kind == ir.Bool {
+		return jen.Uint64().Call(jen.Qual(xdrPath, "Word").Call(disc()))
+	}
+	return jen.Uint64().Call(jen.Uint32().Call(disc()))
+}
+
+func (g *gen) putUnion(p *putter, d *ir.Decl, v place) {
+	disc := g.field(v, d.Disc)
+	p.put(d.Disc.Type, disc)
+	p.flush()
+	p.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
+		if a.Field == nil {
+			return nil
+		}
+		return p.block(func(q *putter) {
+			arm := g.arm(d, a, v)
+			if g.byPointer(d, a) {
+				q.check(v.x.dot(g.names.field[a.Field])().Op("==").Nil(),
+					arm.fail("CodeEmpty", jen.Id(q.off), jen.Lit(0), jen.Lit(1)))
+			}
+			q.put(a.Field.Type, arm)
+		})
+	}, []jen.Code{jen.Return(jen.Id(p.off), disc.fail("CodeUnion", jen.Id(p.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
+}
+
+func (g *gen) sizeUnion(s *sizer, d *ir.Decl, v place) {
+	disc := g.field(v, d.Disc)
+	s.size(d.Disc.Type, disc)
+	some := false
+	sw := g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
+		if a.Field == nil {
+			return nil
+		}
+		q := &sizer{g: g, vars: s.vars, sum: s.sum}
+		if g.byPointer(d, a) {
+			ptr := v.x.dot(g.names.field[a.Field])
+			q.branch(ptr().Op("!=").Nil(), func(in *sizer) { in.size(a.Field.Type, g.arm(d, a, v)) })
+		} else {
+			q.size(a.Field.Type, g.arm(d, a, v))
+			q.flush()
+		}
+		some = true
+		return q.code
+	}, nil)
+	if some {
+		s.stmt(sw)
+	}
+}
+
+// getUnion reads the discriminant, empties the arm that was selected before if
+// it is another, and reads the arm.
+func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
+	disc := g.field(v, d.Disc)
+	old := r.vars.name("old")
+	r.stmt(jen.Id(old).Op(":=").Add(disc.x()))
+	r.get(d.Disc.Type, disc)
+	r.flush()
+	clears := g.arms(d, id(old), func(a *ir.Arm) []jen.Code {
+		if a.Field == nil {
+			return nil
+		}
+		z := &resetter{g: g, vars: r.vars}
+		g.resetArm(z, d, a, v)
+		return z.code
+	}, nil)
+	r.stmt(jen.If(disc.x().Op("!=").Id(old)).Block(clears))
+	r.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
+		if a.Field == nil {
+			return nil
+		}
+		return r.block(func(q *getter) {
+			if g.byPointer(d, a) {
+				ptr := v.x.dot(g.names.field[a.Field])
+				q.fallible(ptr(), jen.Qual(xdrPath, "New").Types(g.goType(a.Field.Type)).Call(
+					jen.Id("d"), jen.Lit(g.memOf(a.Field.Type).size), jen.Id(q.off)), g.field(v, a.Field))
+			}
+			q.get(a.Field.Type, g.arm(d, a, v))
+		})
+	}, []jen.Code{jen.Return(jen.Id(r.off), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
+}
+
+func (g *gen) resetUnion(z *resetter, d *ir.Decl, v place) {
+	disc := g.field(v, d.Disc)
+	z.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
+		if a.Field == nil {
+			return nil
+		}
+		q := &resetter{g: g, vars: z.vars}
+		g.resetArm(q, d, a, v)
+		return q.code
+	}, nil))
+	z.reset(d.Disc.Type, disc.x)
+}
+
+func (g *gen) resetArm(z *resetter, d *ir.Decl, a *ir.Arm, v place) {
+	if g.byPointer(d, a) {
+		z.stmt(v.x.dot(g.names.field[a.Field])().Op("=").Nil())
+		return
+	}
+	z.reset(a.Field.Type, g.arm(d, a, v).x)
+}
