@@ -6,10 +6,11 @@ type CodeSpace string
 
 // The code spaces of RPC-over-RDMA version 2 and its extensions.
 const (
-	HeaderTypes CodeSpace = "header-type" // rdma_htype
-	Properties  CodeSpace = "property"    // transport properties
-	ErrorCodes  CodeSpace = "error"       // rdma_err
-	Operations  CodeSpace = "operation"   // optional operations
+	HeaderTypes     CodeSpace = "header-type"    // rdma_htype
+	Properties      CodeSpace = "property"       // transport properties
+	ErrorCodes      CodeSpace = "error"          // rdma_err
+	Operations      CodeSpace = "operation"      // optional operations
+	Characteristics CodeSpace = "characteristic" // transport characteristics (xchar)
 )
 
 // CodePoint ties a number of a code space to the type it stands for, which

@@ -117,7 +117,7 @@ func (g *gen) extension() {
 		return
 	}
 	spaces := map[string]string{
-		"header-type": "HeaderTypes", "property": "Properties", "error": "ErrorCodes", "operation": "Operations",
+		"header-type": "HeaderTypes", "property": "Properties", "error": "ErrorCodes", "operation": "Operations", "characteristic": "Characteristics",
 	}
 	var rows []jen.Code
 	for _, c := range g.bind.Codes {
