@@ -1,0 +1,218 @@
+package xdr
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestErrorText(t *testing.T) {
+	err := Short([]byte{1, 2, 3}, 2, 4, "Handle").In("Target").At("Reads", 3).In("Body").Of("rpcrdma1.Message")
+	want := "xdr: rpcrdma1.Message.Body.Reads[3].Target.Handle: offset 2: 1 bytes left, 4 needed (RFC 4506 §3)"
+	if got := err.Error(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if !errors.Is(err, ErrShort) || errors.Is(err, ErrBool) {
+		t.Error("errors.Is does not tell the codes apart")
+	}
+}
+
+func TestErrorPathIsBounded(t *testing.T) {
+	err := Fail(CodeBool, 0, 2, 1, "leaf")
+	for i := range 100 {
+		err = err.At("f", i)
+	}
+	got := err.Of("T").(*Error).Path()
+	if !strings.HasPrefix(got, "T...") || !strings.HasSuffix(got, "f[0].leaf") {
+		t.Errorf("path %q: want the innermost steps behind T...", got)
+	}
+}
+
+func TestEveryCodeHasTextRuleAndSentinel(t *testing.T) {
+	for c := CodeShort; c <= CodeChunk; c++ {
+		err := Fail(c, 4, 7, 9, "x").Of("T")
+		if s := err.Error(); strings.Contains(s, ":  (") || strings.Contains(s, "()") {
+			t.Errorf("code %d renders as %q", c, s)
+		}
+		if !errors.Is(err, rules[c].err) {
+			t.Errorf("code %d does not match its sentinel", c)
+		}
+	}
+}
+
+func TestEncoderNoGrow(t *testing.T) {
+	e := NewEncoder(make([]byte, 0, 8))
+	e.NoGrow(true)
+	if _, _, err := e.Begin(8); err != nil {
+		t.Fatalf("8 bytes into 8: %v", err)
+	}
+	_, _, err := e.Begin(9)
+	if err == nil || err.Code != CodeBuffer || err.Found != 9 || err.Want != 8 {
+		t.Fatalf("9 bytes into 8: %v", err)
+	}
+	if e.Len() != 0 {
+		t.Errorf("a refused write left %d bytes", e.Len())
+	}
+}
+
+func TestPutOpaquePadsWithZeros(t *testing.T) {
+	for n := range 9 {
+		b := bytes.Repeat([]byte{0xa5}, 20)
+		data := bytes.Repeat([]byte{0x11}, n)
+		end := PutOpaque(b, 4, data)
+		want := append(append([]byte(nil), data...), make([]byte, Padded(n)-n)...)
+		if !bytes.Equal(b[4:end], want) || b[3] != 0xa5 || b[end] != 0xa5 {
+			t.Errorf("%d bytes: got % x", n, b)
+		}
+	}
+}
+
+func TestZeroPad(t *testing.T) {
+	for n := 1; n < 8; n++ {
+		for bad := range Padded(n) - n {
+			b := make([]byte, Padded(n))
+			copy(b, "\xff\xff\xff\xff\xff\xff\xff"[:n])
+			if !ZeroPad(b, 0, n) {
+				t.Errorf("%d bytes: zero padding refused", n)
+			}
+			b[n+bad] = 1
+			if ZeroPad(b, 0, n) {
+				t.Errorf("%d bytes: padding byte %d not seen", n, bad)
+			}
+		}
+	}
+}
+
+// A message's opaque data is copied into one arena, however many items.
+func TestCopyingUsesOneArena(t *testing.T) {
+	b := make([]byte, 4096)
+	n := testing.AllocsPerRun(100, func() {
+		var d Decoder
+		d.Reset(b)
+		for i := 0; i < len(b); i += 64 {
+			d.Bytes(b, i, 64)
+		}
+	})
+	if n != 1 {
+		t.Errorf("%v allocations, want 1", n)
+	}
+}
+
+func TestCopiedBytesCannotBeAppendedInto(t *testing.T) {
+	var d Decoder
+	d.Reset([]byte("abcdefgh"))
+	x := d.Bytes(d.buf, 0, 4)
+	y := d.Bytes(d.buf, 4, 4)
+	_ = append(x, "XXXX"...)
+	if string(y) != "efgh" {
+		t.Errorf("append to one item changed the next: %q", y)
+	}
+}
+
+func TestMemoryBudget(t *testing.T) {
+	d := NewDecoder(make([]byte, 16), &DecoderOptions{Limits: Limits{MaxMemory: 1000}})
+	s, err := Resize[int64](d, nil, 100, 8, 0)
+	if err != nil || len(s) != 100 {
+		t.Fatalf("800 of 1000: %v", err)
+	}
+	if _, err = Resize[int64](d, nil, 100, 8, 12); err == nil || err.Code != CodeMemory || err.Want != 200 || err.Offset != 12 {
+		t.Fatalf("1600 of 1000: %v", err)
+	}
+	if s, err = Resize(d, s, 50, 8, 0); err != nil || len(s) != 50 {
+		t.Fatalf("memory already there must cost nothing: %v", err)
+	}
+	if _, err := Extend(d, s[:50:50], 8, 0); err == nil || err.Code != CodeMemory {
+		t.Fatalf("400 more of 200: %v", err)
+	}
+}
+
+func TestLimitsOff(t *testing.T) {
+	d := NewDecoder(nil, &DecoderOptions{Limits: Limits{MaxMemory: -1, MaxDepth: -1, MaxElements: -1}})
+	if err := d.Charge(math.MaxInt/2, 0); err != nil {
+		t.Error(err)
+	}
+	if d.MaxElements() != math.MaxInt {
+		t.Error("MaxElements is on")
+	}
+	for range 1000 {
+		if err := d.Enter(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDepth(t *testing.T) {
+	d := NewDecoder(nil, &DecoderOptions{Limits: Limits{MaxDepth: 2}})
+	for i, want := range []bool{true, true, false} {
+		if err := d.Enter(0); (err == nil) != want {
+			t.Errorf("level %d: %v", i+1, err)
+		}
+	}
+	d.Reset(nil)
+	if err := d.Enter(0); err != nil {
+		t.Errorf("after Reset: %v", err)
+	}
+}
+
+// Slab memory is the Decoder's in aliasing mode, the value's in copying mode.
+func TestNewMemory(t *testing.T) {
+	alias := NewDecoder(nil, &DecoderOptions{Alias: true})
+	alias.Reset(make([]byte, 64))
+	p, _ := New[[100]byte](alias, 100, 0)
+	q, _ := New[[100]byte](alias, 100, 0)
+	if p == q {
+		t.Error("one value given twice")
+	}
+	alias.Reset(make([]byte, 64))
+	if r, _ := New[[100]byte](alias, 100, 0); r != p {
+		t.Error("aliasing mode does not reuse its memory after Reset")
+	}
+	copying := NewDecoder(make([]byte, 64), nil)
+	p, _ = New[[100]byte](copying, 100, 0)
+	copying.Reset(make([]byte, 64))
+	if q, _ = New[[100]byte](copying, 100, 0); p == q {
+		t.Error("copying mode gave a value's memory again")
+	}
+}
+
+func TestDone(t *testing.T) {
+	d := NewDecoder(make([]byte, 8), nil)
+	d.Advance(4)
+	if err := d.Done(); !errors.Is(err, ErrTrailing) {
+		t.Errorf("4 bytes left over: %v", err)
+	}
+	d.Advance(8)
+	if err := d.Done(); err != nil {
+		t.Error(err)
+	}
+	d.ReinsertAt(0, []Item{{Position: 4, Data: []byte{1}}})
+	if err := d.Done(); !errors.Is(err, ErrChunk) {
+		t.Errorf("an item nobody took: %v", err)
+	}
+}
+
+func TestOptional(t *testing.T) {
+	o := Some(7)
+	if p := o.Get(); p == nil || *p != 7 {
+		t.Error("Some(7) does not hold 7")
+	}
+	o = Optional[int]{Value: 7}
+	if o.Get() != nil {
+		t.Error("Get of an absent value")
+	}
+}
+
+func TestExtensionFind(t *testing.T) {
+	x := Extension{Codes: []CodePoint{
+		{Space: Properties, Value: 1, Name: "P"},
+		{Space: HeaderTypes, Value: 1, Name: "H"},
+	}}
+	if c := x.Find(HeaderTypes, 1); c == nil || c.Name != "H" {
+		t.Errorf("found %v", c)
+	}
+	if c := x.Find(HeaderTypes, 2); c != nil {
+		t.Errorf("found %v", c)
+	}
+}
