@@ -2,6 +2,10 @@ module github.com/rpcrdma/rpcrdma/bench
 
 go 1.26
 
-require github.com/rpcrdma/rpcrdma v0.0.0
+require (
+	github.com/davecgh/go-xdr v0.0.0-20161123171359-e6a2ba005892
+	github.com/rasky/go-xdr v0.0.0-20170124162913-1a41d1a06c93
+	github.com/stellar/go-xdr v0.0.0-20260828180817-2b1309f8a5a6
+)
 
 replace github.com/rpcrdma/rpcrdma => ../

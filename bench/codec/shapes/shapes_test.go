@@ -71,14 +71,14 @@ func TestTable(t *testing.T) {
 	all := All()
 	for _, s := range all {
 		wire := bytes.Clone(w[s.Message])
-		cases = append(cases, measure.Case{Name: s.Name, Run: func(n int) error {
+		cases = append(cases, measure.Case{Name: s.Name, Run: measure.Loop(func(n int) error {
 			for range n {
 				if _, err := s.Run(wire); err != nil {
 					return err
 				}
 			}
 			return nil
-		}})
+		})})
 	}
 	results, err := measure.Interleaved(cases, 15, 4*time.Millisecond)
 	if err != nil {

@@ -4,6 +4,7 @@
 package measure
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -12,8 +13,18 @@ import (
 // Case is one thing to time.
 type Case struct {
 	Name string
-	// Run does the work n times.
-	Run func(n int) error
+	// Run does the work n times and returns how long that took.
+	Run func(n int) (time.Duration, error)
+}
+
+// Loop makes a Case's Run of work done in this process;
+// work repeats it n times.
+func Loop(work func(n int) error) func(n int) (time.Duration, error) {
+	return func(n int) (time.Duration, error) {
+		start := time.Now()
+		err := work(n)
+		return time.Since(start), err
+	}
 }
 
 // Result is what a case cost per repetition.
@@ -47,11 +58,11 @@ func Interleaved(cases []Case, rounds int, slice time.Duration) ([]Result, error
 			// Each round starts at another case: no case always follows the
 			// same neighbour.
 			i := (j + round) % len(cases)
-			start := time.Now()
-			if err := cases[i].Run(repeat[i]); err != nil {
-				return nil, err
+			took, err := cases[i].Run(repeat[i])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", cases[i].Name, err)
 			}
-			ns := float64(time.Since(start).Nanoseconds()) / float64(repeat[i])
+			ns := float64(took.Nanoseconds()) / float64(repeat[i])
 			results[i].Rounds = append(results[i].Rounds, ns)
 		}
 	}
@@ -67,11 +78,10 @@ func Interleaved(cases []Case, rounds int, slice time.Duration) ([]Result, error
 // calibrate returns how often c runs in slice, at least once. It also warms c.
 func calibrate(c Case, slice time.Duration) (int, error) {
 	for n := 1; ; {
-		start := time.Now()
-		if err := c.Run(n); err != nil {
-			return 0, err
+		took, err := c.Run(n)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", c.Name, err)
 		}
-		took := time.Since(start)
 		if took >= slice/4 {
 			return max(1, int(float64(n)*float64(slice)/float64(took))), nil
 		}
@@ -83,7 +93,7 @@ func calibrate(c Case, slice time.Duration) (int, error) {
 func allocs(c Case, n int) (float64, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := c.Run(n)
+	_, err := c.Run(n)
 	runtime.ReadMemStats(&after)
 	return float64((after.Mallocs - before.Mallocs) / uint64(n)), err
 }

@@ -1,0 +1,129 @@
+// Codecbench times XDR codecs against each other and against the hand-written
+// limit, interleaved in one process, and prints the ratios with their targets.
+//
+//	go run ./cmd/codecbench [-short] [-rounds n] [-message a,b,d] [-json]
+//
+// The times are medians and only give the scale; the ratios are the result. No
+// time or ratio makes it fail: exit status 1 means that something could not be
+// measured, 2 that the command line was wrong.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/bench/codec"
+	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
+)
+
+type options struct {
+	rounds   int
+	slice    time.Duration
+	messages []string
+	json     bool
+}
+
+func main() {
+	var o options
+	var short bool
+	var messages string
+	flag.IntVar(&o.rounds, "rounds", 9, "`rounds` to take the median of, at least 5")
+	flag.DurationVar(&o.slice, "slice", 5*time.Millisecond, "`time` of one codec in one round")
+	flag.BoolVar(&short, "short", false, "5 rounds of 1 ms: quick and rough")
+	flag.StringVar(&messages, "message", "", "only these `messages`, of a,b,c4K,c1M,d")
+	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.Parse()
+	if short {
+		o.rounds, o.slice = 5, time.Millisecond
+	}
+	if messages != "" {
+		o.messages = strings.Split(messages, ",")
+	}
+	if o.rounds < 5 || o.slice <= 0 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "codecbench: want at least 5 rounds, a positive slice and no arguments")
+		os.Exit(2)
+	}
+	if err := run(os.Stdout, os.Stderr, o); err != nil {
+		fmt.Fprintln(os.Stderr, "codecbench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(stdout, stderr io.Writer, o options) (err error) {
+	messages, err := codec.Messages()
+	if err != nil {
+		return err
+	}
+	tirpc, err := codec.StartTirpc(messages)
+	switch {
+	case errors.Is(err, codec.ErrNoTirpc):
+		fmt.Fprintln(stderr, "codecbench:", err)
+	case err != nil:
+		return err
+	default:
+		defer func() { err = errors.Join(err, tirpc.Close()) }()
+	}
+	r := newReport(o)
+	for _, m := range messages {
+		if o.messages != nil && !slices.Contains(o.messages, m.Name) {
+			continue
+		}
+		for _, op := range codec.OpNames() {
+			rows, err := measureOp(m, op, tirpc, o)
+			if err != nil {
+				return err
+			}
+			r.add(m, rows)
+		}
+	}
+	if len(r.Rows) == 0 {
+		return fmt.Errorf("no message is called %s", strings.Join(o.messages, " or "))
+	}
+	r.finish()
+	if o.json {
+		return r.writeJSON(stdout)
+	}
+	return r.writeTable(stdout)
+}
+
+// measureOp times op on m with every codec that has it.
+func measureOp(m codec.Message, op string, tirpc *codec.Tirpc, o options) ([]row, error) {
+	codecs, err := codec.All(m)
+	if err != nil {
+		return nil, err
+	}
+	var cases []measure.Case
+	var rows []row
+	out := make([]byte, len(m.Wire))
+	for _, c := range codecs {
+		for _, x := range c.Ops() {
+			if x.Name != op {
+				continue
+			}
+			cases = append(cases, measure.Case{Name: c.Name, Run: measure.Loop(func(n int) error {
+				return x.Run(m.Wire, out, n)
+			})})
+			rows = append(rows, row{Message: m.Name, Op: op, Codec: c.Name, Role: c.Role})
+		}
+	}
+	if tirpc != nil && slices.Contains(tirpc.Ops(), op) {
+		cases = append(cases, measure.Case{Name: codec.TirpcName, Run: func(n int) (time.Duration, error) {
+			return tirpc.Run(m.Name, op, n)
+		}})
+		rows = append(rows, row{Message: m.Name, Op: op, Codec: codec.TirpcName, Role: codec.Peer, Outside: true})
+	}
+	results, err := measure.Interleaved(cases, o.rounds, o.slice)
+	if err != nil {
+		return nil, fmt.Errorf("message %s, %s: %w", m.Name, op, err)
+	}
+	for i, r := range results {
+		rows[i].NS, rows[i].Low, rows[i].High, rows[i].Allocs = r.NS, r.Low, r.High, r.Allocs
+	}
+	return rows, nil
+}

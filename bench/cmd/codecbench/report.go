@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/rpcrdma/rpcrdma/bench/codec"
+)
+
+// A row is one codec doing one operation on one message.
+type row struct {
+	Message string     `json:"message"`
+	Op      string     `json:"op"`
+	Codec   string     `json:"codec"`
+	Role    codec.Role `json:"role"`
+	NS      float64    `json:"ns"` // median
+	Low     float64    `json:"low_ns"`
+	High    float64    `json:"high_ns"`
+	Allocs  float64    `json:"allocs"`
+	Outside bool       `json:"outside,omitempty"` // another process: its allocations are not seen
+
+	// Ratio is to hand doing the same; 0 if hand does not.
+	Ratio float64 `json:"ratio,omitempty"`
+	// Bound is the ratio that Target is about, and Met whether it holds.
+	Target *target `json:"target,omitempty"`
+	Bound  float64 `json:"bound,omitempty"`
+	Met    bool    `json:"met,omitempty"`
+}
+
+type report struct {
+	Go      string `json:"go"`
+	CPUs    int    `json:"cpus"`
+	Load    string `json:"load,omitempty"` // one, five and fifteen minutes, at the start
+	Rounds  int    `json:"rounds"`
+	SliceNS int64  `json:"slice_ns"`
+	Rows    []row  `json:"rows"`
+
+	sizes map[string]int
+}
+
+func newReport(o options) *report {
+	r := &report{
+		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: o.rounds, SliceNS: o.slice.Nanoseconds(),
+		sizes: make(map[string]int),
+	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if f := strings.Fields(string(b)); len(f) >= 3 {
+			r.Load = strings.Join(f[:3], " ")
+		}
+	}
+	return r
+}
+
+func (r *report) add(m codec.Message, rows []row) {
+	r.sizes[m.Name] = len(m.Wire)
+	r.Rows = append(r.Rows, rows...)
+}
+
+// find returns the time of the first codec with role, 0 if there is none.
+func (r *report) find(message, op string, role codec.Role) float64 {
+	for i := range r.Rows {
+		if x := &r.Rows[i]; x.Message == message && x.Op == op && x.Role == role {
+			return x.NS
+		}
+	}
+	return 0
+}
+
+// finish computes the ratios.
+func (r *report) finish() {
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		hand := r.find(x.Message, x.Op, codec.Limit)
+		if hand > 0 {
+			x.Ratio = x.NS / hand
+		}
+		t, ok := target{}, false
+		switch x.Role {
+		case codec.Generated:
+			t, ok = generatedTarget(x.Message, x.Op)
+		case codec.Peer:
+			t, ok = peerTarget(x.Codec, x.Message, x.Op)
+		}
+		if !ok {
+			continue
+		}
+		if base := r.base(x, t.Of); base > 0 {
+			x.Target, x.Bound = &t, x.NS/base
+			x.Met = t.met(x.Bound)
+		}
+	}
+}
+
+// base returns the time that x is compared with.
+func (r *report) base(x *row, of string) float64 {
+	switch of {
+	case ofHand:
+		return r.find(x.Message, x.Op, codec.Limit)
+	case ofDecode:
+		return r.find(x.Message, codec.OpDecode, codec.Limit)
+	case ofMove:
+		return r.find(x.Message, x.Op, codec.Floor)
+	}
+	op := x.Op
+	if op == codec.OpFresh {
+		op = codec.OpDecode // reuse is what ours is for, a fresh value what C's users do
+	}
+	if ns := r.find(x.Message, op, codec.Generated); ns > 0 {
+		return ns
+	}
+	return r.find(x.Message, op, codec.Limit)
+}
+
+func (r *report) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+func (r *report) writeTable(out io.Writer) error {
+	fmt.Fprintf(out, "%s, %d CPUs, load %s; median of %d rounds of %.1f ms, interleaved\n",
+		r.Go, r.CPUs, r.Load, r.Rounds, float64(r.SliceNS)/1e6)
+	fmt.Fprintln(out, "ratios are to hand doing the same; in targets, \"ours\" is generated code, or hand where none is registered")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	message := ""
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		if x.Message != message {
+			message = x.Message
+			fmt.Fprintf(w, "\nmessage %s, %d bytes\top\tns\tlow to high\tratio\tallocs\ttarget\n", message, r.sizes[message])
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s to %s\t%s\t%s\t%s\n", x.Codec, x.Op,
+			number(x.NS), number(x.Low), number(x.High), x.ratio(), x.allocs(), x.target())
+	}
+	return w.Flush()
+}
+
+func (x *row) ratio() string {
+	if x.Ratio == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", x.Ratio)
+}
+
+func (x *row) allocs() string {
+	if x.Outside {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", x.Allocs)
+}
+
+func (x *row) target() string {
+	if x.Target == nil {
+		return ""
+	}
+	verdict := "missed"
+	if x.Met {
+		verdict = "met"
+	}
+	return fmt.Sprintf("%s: %.2f, %s", x.Target, x.Bound, verdict)
+}
+
+// number prints nanoseconds with about three digits.
+func number(ns float64) string {
+	if ns < 100 {
+		return fmt.Sprintf("%.1f", ns)
+	}
+	return fmt.Sprintf("%.0f", ns)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/bench/codec"
+)
+
+// A target bounds a ratio. What it is a ratio of depends on the row: see ratio.
+type target struct {
+	Limit float64 `json:"limit"`
+	Least bool    `json:"least"` // the ratio must be at least Limit, not at most
+	Of    string  `json:"of"`    // what the ratio is to
+}
+
+func (t target) String() string {
+	sign := "<="
+	if t.Least {
+		sign = ">="
+	}
+	return fmt.Sprintf("%s %.2f %s", sign, t.Limit, t.Of)
+}
+
+func (t target) met(ratio float64) bool {
+	if t.Least {
+		return ratio >= t.Limit
+	}
+	return ratio <= t.Limit
+}
+
+// What a ratio may be to.
+const (
+	ofHand   = "hand"        // hand, the same operation
+	ofDecode = "hand decode" // hand's decode into reused values
+	ofMove   = "memmove"     // memmove, the same operation
+	ofOurs   = "ours"        // generated code if registered, else hand
+)
+
+// generatedTarget returns the target of a generated codec.
+func generatedTarget(message, op string) (target, bool) {
+	structured := message == "a" || message == "b" || message == "d"
+	switch {
+	case op == codec.OpEncode && structured:
+		return target{1.10, false, ofHand}, true
+	case op == codec.OpAppend && structured:
+		return target{1.25, false, ofHand}, true
+	case op == codec.OpDecode && structured:
+		return target{1.15, false, ofHand}, true
+	case op == codec.OpCopy && message == "c4K":
+		return target{1.10, false, ofMove}, true
+	case op == codec.OpCopy && message == "d":
+		return target{2, false, ofDecode}, true
+	case op == codec.OpCheck && message == "a":
+		return target{0.6, false, ofDecode}, true
+	case op == codec.OpCheck && message == "b":
+		return target{0.4, false, ofDecode}, true
+	}
+	return target{}, false
+}
+
+// peerTarget returns how many times ours a peer should take: the C codec by
+// message, every Go peer as the best one should.
+func peerTarget(name, message, op string) (target, bool) {
+	if message != "a" && message != "b" && message != "d" {
+		return target{}, false
+	}
+	if name == codec.TirpcName {
+		switch op {
+		case codec.OpEncode:
+			return target{map[string]float64{"a": 9, "b": 14, "d": 6}[message], true, ofOurs}, true
+		case codec.OpFresh:
+			return target{map[string]float64{"a": 12, "b": 24, "d": 13}[message], true, ofOurs}, true
+		}
+		return target{}, false
+	}
+	switch op {
+	case codec.OpEncode:
+		return target{8, true, ofOurs}, true
+	case codec.OpDecode:
+		return target{14, true, ofOurs}, true
+	}
+	return target{}, false
+}

@@ -1,0 +1,89 @@
+// Package codec registers the XDR codecs that are measured against each other,
+// each for one message. [All] is the list; a codec joins it by a constructor
+// that returns a [Codec], see hand.go for the shortest.
+//
+// The messages:
+//
+//	a    RPC-over-RDMA v1 RDMA_MSG header, 1 read segment, 1 write chunk of 2 (92 bytes)
+//	b    the same, 16 read segments, 4 write chunks of 4 (700 bytes)
+//	c4K  one opaque<> of 4 KiB
+//	c1M  one opaque<> of 1 MiB
+//	d    the listing of dirplus.x with 128 entries (21,228 bytes)
+package codec
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/bench/codec/sample"
+)
+
+// Role says what a codec is in the comparison.
+type Role string
+
+// The roles. Ratios are to Limit; targets bind Generated.
+const (
+	Floor     Role = "floor"     // memmove: no codec at all
+	Limit     Role = "limit"     // hand
+	Generated Role = "generated" // made by this project's compiler
+	Peer      Role = "peer"      // somebody else's
+)
+
+// Codec is one codec for one message. A nil function is something it cannot do.
+type Codec struct {
+	Name    string
+	Message string
+	Role    Role
+
+	// EncodeInto writes the sample to the front of b and returns its length.
+	EncodeInto func(b []byte) (int, error)
+	// Append appends the sample to b.
+	Append func(b []byte) ([]byte, error)
+	// Decode reads b into a value that is used again every time, aliasing b
+	// where the codec can.
+	Decode func(b []byte) (int, error)
+	// DecodeFresh reads b into a new value.
+	DecodeFresh func(b []byte) (int, error)
+	// DecodeCopy reads b into a value that owns all its bytes.
+	DecodeCopy func(b []byte) (int, error)
+	// Check reports the length Decode would, keeping nothing.
+	Check func(b []byte) (int, error)
+}
+
+// Message is a sample and its bytes, as package hand makes them.
+type Message struct {
+	Name string
+	Wire []byte
+}
+
+// Messages returns the samples in the order of the tables.
+func Messages() ([]Message, error) {
+	var messages []Message
+	for _, m := range []struct {
+		name  string
+		value interface{ Append([]byte) ([]byte, error) }
+	}{
+		{"a", sample.A()}, {"b", sample.B()},
+		{"c4K", sample.C(4 << 10)}, {"c1M", sample.C(1 << 20)},
+		{"d", sample.D()},
+	} {
+		wire, err := m.value.Append(nil)
+		if err != nil {
+			return nil, fmt.Errorf("message %s: %w", m.name, err)
+		}
+		messages = append(messages, Message{m.name, wire})
+	}
+	return messages, nil
+}
+
+// All returns every codec for m, the floor and the limit first.
+func All(m Message) ([]Codec, error) {
+	codecs := []Codec{memmove(m), handCodec(m)}
+	for _, peers := range []func(Message) ([]Codec, error){fixedCodecs, reflectCodecs} {
+		more, err := peers(m)
+		if err != nil {
+			return nil, err
+		}
+		codecs = append(codecs, more...)
+	}
+	return codecs, nil
+}

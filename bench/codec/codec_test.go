@@ -1,0 +1,108 @@
+package codec
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+// Every codec makes the same bytes for the same values, and reads them whole.
+func TestSameBytes(t *testing.T) {
+	messages, err := Messages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		codecs, err := All(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range codecs {
+			t.Run(m.Name+"/"+c.Name, func(t *testing.T) { crossCheck(t, c, m.Wire) })
+		}
+	}
+}
+
+func crossCheck(t *testing.T, c Codec, wire []byte) {
+	b := make([]byte, len(wire))
+	if n, err := c.EncodeInto(b); n != len(wire) || err != nil {
+		t.Errorf("EncodeInto = %d, %v, want %d", n, err, len(wire))
+	} else if !bytes.Equal(b, wire) {
+		t.Error("EncodeInto: other bytes than hand")
+	}
+	if c.Append != nil {
+		if b, err := c.Append(nil); err != nil || !bytes.Equal(b, wire) {
+			t.Errorf("Append: %v, or other bytes than hand", err)
+		}
+	}
+	for name, f := range map[string]func([]byte) (int, error){
+		"Decode": c.Decode, "DecodeFresh": c.DecodeFresh, "DecodeCopy": c.DecodeCopy, "Check": c.Check,
+	} {
+		if f == nil {
+			continue
+		}
+		for range 2 {
+			if n, err := f(wire); n != len(wire) || err != nil {
+				t.Errorf("%s = %d, %v, want %d", name, n, err, len(wire))
+			}
+		}
+	}
+}
+
+func BenchmarkCodecs(b *testing.B) {
+	messages, err := Messages()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, m := range messages {
+		codecs, err := All(m)
+		if err != nil {
+			b.Fatal(err)
+		}
+		out := make([]byte, len(m.Wire))
+		for _, c := range codecs {
+			for _, op := range c.Ops() {
+				b.Run(m.Name+"/"+op.Name+"/"+c.Name, func(b *testing.B) {
+					b.SetBytes(int64(len(m.Wire)))
+					b.ReportAllocs()
+					if err := op.Run(m.Wire, out, b.N); err != nil {
+						b.Fatal(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// The C program makes hand's bytes too.
+func TestTirpcSameBytes(t *testing.T) {
+	messages, err := Messages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := StartTirpc(messages)
+	if errors.Is(err, ErrNoTirpc) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, m := range messages {
+		for _, op := range c.Ops() {
+			if _, err := c.Run(m.Name, op, 2); err != nil {
+				t.Errorf("%s: %v", m.Name, err)
+			}
+		}
+		if b, err := c.Bytes(m.Name); err != nil || !bytes.Equal(b, m.Wire) {
+			t.Errorf("%s: %v, or other bytes than hand", m.Name, err)
+		}
+	}
+	if _, err := c.Run("x", OpEncode, 1); err == nil {
+		t.Error("no error for an unknown message")
+	}
+}

@@ -1,0 +1,63 @@
+package codec
+
+// The names of the operations, in the order of the tables.
+const (
+	OpEncode = "encode"
+	OpAppend = "append"
+	OpDecode = "decode"
+	OpFresh  = "decode fresh"
+	OpCopy   = "decode copying"
+	OpCheck  = "check only"
+)
+
+// OpNames returns the operations in the order of the tables.
+func OpNames() []string {
+	return []string{OpEncode, OpAppend, OpDecode, OpFresh, OpCopy, OpCheck}
+}
+
+// Op is one thing a codec can do, ready to be timed.
+type Op struct {
+	Name string
+	// Run does it n times: it reads wire or fills out, which has the same
+	// length. The loop is here, so that one call through a function value is
+	// all that every codec's time includes beside its own.
+	Run func(wire, out []byte, n int) error
+}
+
+// Ops returns what c can do.
+func (c *Codec) Ops() []Op {
+	var ops []Op
+	if f := c.EncodeInto; f != nil {
+		ops = append(ops, Op{OpEncode, func(_, out []byte, n int) error { return repeat(f, out, n) }})
+	}
+	if f := c.Append; f != nil {
+		ops = append(ops, Op{OpAppend, func(_, out []byte, n int) error {
+			for range n {
+				if _, err := f(out[:0]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	}
+	for _, d := range []struct {
+		name string
+		f    func([]byte) (int, error)
+	}{
+		{OpDecode, c.Decode}, {OpFresh, c.DecodeFresh}, {OpCopy, c.DecodeCopy}, {OpCheck, c.Check},
+	} {
+		if f := d.f; f != nil {
+			ops = append(ops, Op{d.name, func(wire, _ []byte, n int) error { return repeat(f, wire, n) }})
+		}
+	}
+	return ops
+}
+
+func repeat(f func([]byte) (int, error), b []byte, n int) error {
+	for range n {
+		if _, err := f(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
