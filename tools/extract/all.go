@@ -47,19 +47,20 @@ func (o *options) all() int {
 			p.changed(out.path, o.dryRun)
 		}
 	}
-	old, err := stale(o.out, list)
-	if err != nil {
-		p.failure(err)
-		return exitFailed
-	}
-	for _, name := range old {
-		switch {
-		case code == exitFindings && len(results) == 0: // no document could be read: nothing is known to be stale
-		case o.check:
-			p.finding("stale", name, "extracted once, but no document of the manifest yields it now; delete it and its .origin")
-			code = exitFindings
-		default:
-			p.note(name, "extracted once, but no document of the manifest yields it now; delete it and its .origin")
+	if err == nil { // otherwise files of the documents that could not be read would look stale
+		old, err := stale(o.out, list)
+		if err != nil {
+			p.failure(err)
+			return exitFailed
+		}
+		for _, name := range old {
+			const message = "extracted once, but no document of the manifest yields it now; delete it and its .origin"
+			if o.check {
+				p.finding("stale", name, message)
+				code = exitFindings
+			} else {
+				p.note(name, message)
+			}
 		}
 	}
 	for _, r := range results {

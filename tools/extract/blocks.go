@@ -14,7 +14,7 @@ var (
 		`|union[ \t]+[A-Za-z_]\w*[ \t]+switch[ \t]*\(` +
 		`|typedef[ \t]+[A-Za-z_][\w \t*<>\[\],]*;` +
 		`|typedef[ \t]+(?:struct|enum|union)\b[\w \t]*(?:\{|switch[ \t]*\()` +
-		`|const[ \t]+[A-Za-z_][\w \t]*(?:=[ \t]*)?-?\w+[ \t]*;)`)
+		`|const[ \t]+[A-Za-z_]\w*(?:[ \t]+\w+)?(?:[ \t]*=[ \t]*|[ \t]+)-?\w+[ \t]*;)`)
 	blockBrace = regexp.MustCompile(`^[ \t]*(?:(?:struct|enum|program)[ \t]+[A-Za-z_]\w*$|typedef[ \t]+(?:struct|enum)(?:[ \t]+[A-Za-z_]\w*)?$)`)
 	blockParen = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*[ \t]+switch$`)
 )
@@ -90,23 +90,24 @@ func (r *blockReader) read(s span) (out []line, bad []damage) {
 // headerComment bounds the comment taken above a definition, so that one that never closes swallows little.
 const headerComment = 100
 
-// afterComment returns the line that follows the comment lines beginning at i without an empty line in between.
+// afterComment returns the line that follows the comment lines beginning at i without an empty line in between, or i
+// if they are not such a comment.
 func (r *blockReader) afterComment(i, to int) int {
 	var sc scanner
 	start := i
 	for ; i < to; i = r.next(i+1, to) {
 		if i-start > headerComment {
-			return start + 1
+			return start
 		}
 		if !sc.comment && !strings.HasPrefix(strings.TrimLeft(r.lines[i], " \t"), "/*") {
 			return i
 		}
 		sc.line(r.lines[i])
 		if sc.code {
-			return start + 1 // a comment and code on one line: no header comment
+			return start // a comment and code on one line: no header comment
 		}
 	}
-	return start + 1
+	return start
 }
 
 // end returns the line after the definition that begins at line i. A definition whose last semicolon is missing ends

@@ -79,14 +79,14 @@ func (p *errataParser) line(num int, l string) error {
 		p.reason = true
 		return nil
 	}
+	if strings.IndexByte(" \t-+", l[0]) >= 0 {
+		return fmt.Errorf("%q stands outside a hunk; a hunk begins with @@ and an empty context line is one blank", l)
+	}
 	key, value, _ := strings.Cut(l, " ")
 	return p.field(num, key, strings.TrimSpace(value))
 }
 
 func (p *errataParser) field(num int, key, value string) error {
-	if strings.ContainsAny(key[:1], " \t-+") {
-		return fmt.Errorf("%q stands outside a hunk; a hunk begins with @@ and an empty context line is one blank", key)
-	}
 	if value == "" {
 		return fmt.Errorf("%s: nothing after it", key)
 	}

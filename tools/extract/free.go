@@ -16,12 +16,12 @@ func (o *options) free() int {
 	}
 	lines := documentLines(raw)
 	parts, notes, err := freeParts(lines, o.mode, o.section)
+	for _, n := range notes {
+		fmt.Fprintf(o.stderr, "extract: %s: %s\n", o.doc, n)
+	}
 	if err != nil {
 		fmt.Fprintf(o.stderr, "extract: %s: %v\n", o.doc, err)
 		return exitFailed
-	}
-	for _, n := range notes {
-		fmt.Fprintf(o.stderr, "extract: %s: %s\n", o.doc, n)
 	}
 	base := filepath.Base(o.doc)
 	rest := strings.TrimSuffix(base, filepath.Ext(base)) + ".x"
