@@ -74,13 +74,11 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 		if o.messages != nil && !slices.Contains(o.messages, m.Name) {
 			continue
 		}
-		for _, op := range codec.OpNames() {
-			rows, err := measureOp(m, op, tirpc, o)
-			if err != nil {
-				return err
-			}
-			r.add(m, rows)
+		rows, err := measureMessage(m, tirpc, o)
+		if err != nil {
+			return err
 		}
+		r.add(m, rows)
 	}
 	if len(r.Rows) == 0 {
 		return fmt.Errorf("no message is called %s", strings.Join(o.messages, " or "))
@@ -92,8 +90,9 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 	return r.writeTable(stdout)
 }
 
-// measureOp times op on m with every codec that has it.
-func measureOp(m codec.Message, op string, tirpc *codec.Tirpc, o options) ([]row, error) {
+// measureMessage times everything that can be done with m, all of it in the same
+// rounds, for targets compare operations too. The rows come by operation.
+func measureMessage(m codec.Message, tirpc *codec.Tirpc, o options) ([]row, error) {
 	codecs, err := codec.All(m)
 	if err != nil {
 		return nil, err
@@ -101,26 +100,28 @@ func measureOp(m codec.Message, op string, tirpc *codec.Tirpc, o options) ([]row
 	var cases []measure.Case
 	var rows []row
 	out := make([]byte, len(m.Wire))
-	for _, c := range codecs {
-		for _, x := range c.Ops() {
-			if x.Name != op {
-				continue
+	for _, op := range codec.OpNames() {
+		for _, c := range codecs {
+			for _, x := range c.Ops() {
+				if x.Name != op {
+					continue
+				}
+				cases = append(cases, measure.Case{Name: c.Name + ", " + op, Run: measure.Loop(func(n int) error {
+					return x.Run(m.Wire, out, n)
+				})})
+				rows = append(rows, row{Message: m.Name, Op: op, Codec: c.Name, Role: c.Role})
 			}
-			cases = append(cases, measure.Case{Name: c.Name, Run: measure.Loop(func(n int) error {
-				return x.Run(m.Wire, out, n)
-			})})
-			rows = append(rows, row{Message: m.Name, Op: op, Codec: c.Name, Role: c.Role})
 		}
-	}
-	if tirpc != nil && slices.Contains(tirpc.Ops(), op) {
-		cases = append(cases, measure.Case{Name: codec.TirpcName, Run: func(n int) (time.Duration, error) {
-			return tirpc.Run(m.Name, op, n)
-		}})
-		rows = append(rows, row{Message: m.Name, Op: op, Codec: codec.TirpcName, Role: codec.Peer, Outside: true})
+		if tirpc != nil && slices.Contains(tirpc.Ops(), op) {
+			cases = append(cases, measure.Case{Name: codec.TirpcName + ", " + op, Run: func(n int) (time.Duration, error) {
+				return tirpc.Run(m.Name, op, n)
+			}})
+			rows = append(rows, row{Message: m.Name, Op: op, Codec: codec.TirpcName, Role: codec.Peer, Outside: true})
+		}
 	}
 	results, err := measure.Interleaved(cases, o.rounds, o.slice)
 	if err != nil {
-		return nil, fmt.Errorf("message %s, %s: %w", m.Name, op, err)
+		return nil, fmt.Errorf("message %s: %w", m.Name, err)
 	}
 	for i, r := range results {
 		rows[i].NS, rows[i].Low, rows[i].High, rows[i].Allocs = r.NS, r.Low, r.High, r.Allocs

@@ -4,7 +4,7 @@ package hand
 // would accept it.
 func CheckHeader(b []byte) (int, error) {
 	if len(b) < fixedSize {
-		return 0, fail(Short, len(b))
+		return 0, fail(Short, 0)
 	}
 	off := fixedSize
 	switch Proc(be.Uint32(b[12:])) {
@@ -20,7 +20,7 @@ func CheckHeader(b []byte) (int, error) {
 		return 0, fail(BadEnum, 12)
 	}
 	if len(b) < off {
-		return 0, fail(Short, len(b))
+		return 0, fail(Short, fixedSize)
 	}
 	off, f := checkLists(b, off)
 	if f != 0 {

@@ -4,7 +4,7 @@ package hand
 // RPC message that may follow is left to the caller.
 func (h *Header) Decode(b []byte) (int, error) {
 	if len(b) < fixedSize {
-		return 0, fail(Short, len(b))
+		return 0, fail(Short, 0)
 	}
 	h.XID = be.Uint32(b)
 	h.Vers = be.Uint32(b[4:])
@@ -38,13 +38,13 @@ func (h *Header) Decode(b []byte) (int, error) {
 func (h *Header) decodeError(b []byte) (int, error) {
 	p := b[fixedSize:]
 	if len(p) < 4 {
-		return 0, fail(Short, len(b))
+		return 0, fail(Short, fixedSize)
 	}
 	h.Code = ErrCode(be.Uint32(p))
 	switch h.Code {
 	case ErrVers:
 		if len(p) < 12 {
-			return 0, fail(Short, len(b))
+			return 0, fail(Short, fixedSize)
 		}
 		h.VersLow = be.Uint32(p[4:])
 		h.VersHigh = be.Uint32(p[8:])
