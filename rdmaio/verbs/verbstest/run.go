@@ -1,0 +1,118 @@
+// Package verbstest is the acceptance suite of verbs providers: what a
+// transport relies on, and what a peer must not get away with. A provider's
+// test calls Run with a function that opens a fresh pair of devices.
+//
+// The suite names the rows of the requirements list (R1 to R14, R290, R301,
+// R304) that a case proves, and leaves each device as it found it: everything closed,
+// nothing counted by Resources.
+package verbstest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Fabric is what a case runs on: two devices that reach each other, used by
+// this case alone. The suite closes them.
+type Fabric struct {
+	Client, Server verbs.Device
+
+	// Addr is what Server listens at: a free name, or a form that finds one ("127.0.0.1:0").
+	Addr string
+
+	// Precise: a Send or Write that the peer refuses completes with the status
+	// that says why. Without it such a request may complete with success or as flushed before
+	// the connection breaks, as over iWARP.
+	Precise bool
+
+	// Timeout is how long anything may take; default 5 s.
+	Timeout time.Duration
+}
+
+// Run runs the suite; open is called once for each case.
+func Run(t *testing.T, open func(t *testing.T) Fabric) {
+	for _, c := range []struct {
+		name string
+		run  func(*harness)
+	}{
+		{"attributes", testAttributes},
+		{"messages/order", testOrder},
+		{"messages/lengths", testLengths},
+		{"messages/scatter-gather", testScatterGather},
+		{"messages/both directions", testBothDirections},
+		{"messages/before accept returns", testEarlySend},
+		{"messages/receive too small", testReceiveTooSmall},
+		{"messages/none posted", testNonePosted},
+		{"memory/write then send", testWriteThenSend},
+		{"memory/read", testRead},
+		{"memory/read then fenced send", testFence},
+		{"memory/zero length", testZeroLength},
+		{"memory/bounds", testBounds},
+		{"memory/rights", testRights},
+		{"memory/foreign domain", testForeignDomain},
+		{"memory/handles", testHandles},
+		{"memory/registration errors", testRegistrationErrors},
+		{"memory/alloc", testAlloc},
+		{"invalidate/by call", testInvalidateCall},
+		{"invalidate/by request", testLocalInvalidate},
+		{"invalidate/by peer", testRemoteInvalidate},
+		{"invalidate/refused to peer", testRemoteInvalidateRefused},
+		{"invalidate/reregister", testReregister},
+		{"queues/errors at post", testPostErrors},
+		{"queues/bad request in a batch", testBadWR},
+		{"queues/full", testQueueFull},
+		{"queues/unsignaled", testUnsignaled},
+		{"queues/reservation", testReservation},
+		{"queues/arm misses nothing", testArm},
+		{"queues/solicited", testSolicited},
+		{"connect/private data", testPrivateData},
+		{"connect/reject", testReject},
+		{"connect/refused", testRefused},
+		{"connect/address in use", testAddressInUse},
+		{"connect/cancel", testCancel},
+		{"connect/misuse", testConnectMisuse},
+		{"connect/listener close", testListenerClose},
+		{"connect/read depth", testReadDepth},
+		{"disconnect/flush", testFlush},
+		{"disconnect/every state", testDisconnectStates},
+		{"disconnect/under load", testDisconnectUnderLoad},
+		{"disconnect/close order", testCloseOrder},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := open(t)
+			if f.Timeout <= 0 {
+				f.Timeout = 5 * time.Second
+			}
+			h := &harness{T: t, Fabric: f}
+			t.Cleanup(h.checkClosed)
+			c.run(h)
+		})
+	}
+}
+
+// checkClosed runs after everything of the case was closed.
+func (h *harness) checkClosed() {
+	for _, d := range []verbs.Device{h.Client, h.Server} {
+		if r := d.Resources(); r != (verbs.Resources{}) {
+			h.Errorf("device %s: %+v left after the case", d.Attributes().Name, r)
+		}
+		if err := d.Close(); err != nil {
+			h.Errorf("close device: %v", err)
+		}
+		if h.Client == h.Server {
+			return
+		}
+	}
+}
+
+func testAttributes(h *harness) {
+	for _, d := range []verbs.Device{h.Client, h.Server} {
+		a := d.Attributes()
+		if a.Name == "" || a.MaxSendWR < 1 || a.MaxRecvWR < 1 || a.MaxSendSGE < 1 || a.MaxRecvSGE < 1 ||
+			a.MaxReadSGE < 1 || a.MaxCQE < 2 || a.MaxMRSize == 0 || a.MaxMessageSize == 0 {
+			h.Errorf("a limit is missing: %+v", a)
+		}
+	}
+}
