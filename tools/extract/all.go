@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 )
 
@@ -13,7 +14,7 @@ func (o *options) all() int {
 	for _, e := range flatten(err) {
 		var sum *checksumError
 		if o.check && errors.As(e, &sum) {
-			p.finding("checksum", sum.file, e.Error())
+			p.finding("checksum", sum.file, sum.message(), sum.help())
 			code = max(code, exitFindings)
 			continue
 		}
@@ -41,7 +42,7 @@ func (o *options) all() int {
 			return exitFailed
 		case same:
 		case o.check:
-			p.finding("differs", out.path, diff(filepath.ToSlash(out.path), have, out.data))
+			p.finding("differs", out.path, diff(filepath.ToSlash(out.path), have, out.data), "go run ./tools/extract writes it")
 			code = exitFindings
 		default:
 			p.changed(out.path, o.dryRun)
@@ -54,17 +55,21 @@ func (o *options) all() int {
 			return exitFailed
 		}
 		for _, name := range old {
-			const message = "extracted once, but no document of the manifest yields it now; delete it and its .origin"
+			const message = "extracted once, but no document of the manifest yields it now"
+			const help = "delete it and its .origin"
 			if o.check {
-				p.finding("stale", name, message)
+				p.finding("stale", name, message, help)
 				code = exitFindings
 			} else {
-				p.note(name, message)
+				p.note(name, message+"; "+help)
 			}
 		}
 	}
 	for _, r := range results {
 		p.summary(r)
+	}
+	if p.findings > 0 {
+		fmt.Fprintf(o.stderr, "extract: %d findings; without -check, what differs is written\n", p.findings)
 	}
 	return code
 }

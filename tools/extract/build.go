@@ -38,13 +38,18 @@ type fileResult struct {
 // checksumError says that a document is not the one the manifest was written for.
 type checksumError struct {
 	file, manifest string
-	line           int
+	line           int // of the document's block
 	want, have     string
 }
 
-func (e *checksumError) Error() string {
-	return fmt.Sprintf("%s: sha256 is %s but %s:%d names %s; restore the document if it was changed by accident, or, for a new revision, review its errata and put the new sum there",
-		e.file, e.have, e.manifest, e.line, e.want)
+func (e *checksumError) Error() string { return e.file + ": " + e.message() + "; " + e.help() }
+
+func (e *checksumError) message() string {
+	return fmt.Sprintf("sha256 is %s but %s:%d names %s", e.have, e.manifest, e.line, e.want)
+}
+
+func (e *checksumError) help() string {
+	return "restore the document if it was changed by accident; for a new revision, review its errata and put the new sum into the manifest"
 }
 
 // build extracts everything the manifest names. It returns the results it could make together with the errors, joined.

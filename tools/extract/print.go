@@ -12,6 +12,7 @@ import (
 type printer struct {
 	out, err io.Writer
 	json     *json.Encoder // nil for text
+	findings int
 }
 
 func (o *options) printer() *printer {
@@ -30,6 +31,7 @@ type event struct {
 	Code    string        `json:"code,omitempty"`
 	Where   string        `json:"where,omitempty"`
 	Message string        `json:"message,omitempty"`
+	Help    string        `json:"help,omitempty"`
 	DryRun  bool          `json:"dry_run,omitempty"`
 	Unit    *unitEvent    `json:"unit,omitempty"`
 	Doc     *documentJSON `json:"document,omitempty"`
@@ -48,16 +50,16 @@ func (p *printer) failure(err error) {
 	}
 }
 
-func (p *printer) finding(code, where, message string) {
+// finding is a result of -check: what is wrong, where, and what to do. The message of code differs is a diff.
+func (p *printer) finding(code, where, message, help string) {
+	p.findings++
 	switch {
 	case p.json != nil:
-		p.emit(event{Type: "finding", Code: code, Where: where, Message: message})
+		p.emit(event{Type: "finding", Code: code, Where: where, Message: message, Help: help})
 	case code == "differs":
 		fmt.Fprint(p.out, message)
-	case code == "checksum":
-		fmt.Fprintf(p.out, "%s\n", message)
 	default:
-		fmt.Fprintf(p.out, "%s: %s\n", where, message)
+		fmt.Fprintf(p.out, "%s: %s; %s\n", where, message, help)
 	}
 }
 

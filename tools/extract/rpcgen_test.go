@@ -46,8 +46,8 @@ func TestRpcgenAccepts(t *testing.T) {
 			})
 		}
 	}
-	if units != 4 {
-		t.Errorf("%d units, want 4", units)
+	if units < 4 {
+		t.Errorf("%d units, want the 4 of the source documents at least", units)
 	}
 }
 

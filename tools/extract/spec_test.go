@@ -38,7 +38,9 @@ func TestNothingLost(t *testing.T) {
 	want := map[string]int{docV1: 0, docV2: 171, docXchar: 109, "rfc8167.txt": 0, "draft-williams-rdmatcp-00.txt": 0}
 	got := map[string]int{}
 	for _, r := range results {
-		got[r.doc.name] = r.marked
+		if _, ok := want[r.doc.name]; ok {
+			got[r.doc.name] = r.marked
+		}
 		if n := countMarked(readFile(t, filepath.Join(specDir, r.doc.name))); n != r.marked {
 			t.Errorf("%s: %d marked lines counted, %d found", r.doc.name, n, r.marked)
 		}
