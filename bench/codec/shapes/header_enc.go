@@ -20,6 +20,11 @@ func headerEncoders(message string, h *hand.Header) []Shape {
 			e = encoder{b: b}
 			return encoderLocal(h, &e)
 		}),
+		s("Encoder outside, (b, off) inside", func(b []byte) (int, error) {
+			e = encoder{b: b}
+			err := encoderOutside(h, &e)
+			return e.off, err
+		}),
 		s("Encoder in memory, a call a word, sticky error", func(b []byte) (int, error) {
 			e = encoder{b: b}
 			return encoderWord(h, &e)

@@ -54,6 +54,15 @@ func encoderNext(h *hand.Header, e *encoder) (int, error) {
 	return e.off, nil
 }
 
+// encoderOutside is the public method of a type whose parts never see e.
+//
+//go:noinline
+func encoderOutside(h *hand.Header, e *encoder) error {
+	n, err := h.EncodeInto(e.b[e.off:])
+	e.off += n
+	return err
+}
+
 // encoderLocal takes the cursor from memory and gives it back once a type.
 func encoderLocal(h *hand.Header, e *encoder) (int, error) {
 	b, off := e.b, e.off

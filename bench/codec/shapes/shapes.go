@@ -22,7 +22,7 @@ var (
 // Shape is one way to write one operation on one message.
 type Shape struct {
 	Message string // a, b or d
-	Op      string // encode or decode
+	Op      string // encode, decode, or union: a decode by layout of the union
 	Name    string
 	// Run works on wire, which has the message's size.
 	Run func(wire []byte) (int, error)
@@ -40,5 +40,6 @@ func All() []Shape {
 		all = append(all, unionDecoders(m.name)...)
 	}
 	all = append(all, dirplusEncoders(sample.D())...)
-	return append(all, dirplusDecoders()...)
+	all = append(all, dirplusDecoders()...)
+	return append(all, threadedDecoders()...)
 }

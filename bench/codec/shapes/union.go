@@ -20,7 +20,7 @@ type head struct {
 	Proc              hand.Proc
 }
 
-// inlineUnion has room for every arm: 296 bytes.
+// inlineUnion has room for every arm: 280 bytes.
 type inlineUnion struct {
 	head
 	Msg, NoMsg hand.ChunkLists
