@@ -50,9 +50,7 @@ func (e *Encoder) Reduce(r Reduction, base uint64) {
 	e.reduce = r
 	e.base = base
 	e.start = len(e.buf)
-	e.removed = 0
-	clear(e.items)
-	e.items = e.items[:0]
+	e.dropItems()
 }
 
 // Items returns the items left out of line since Reset or Reduce, in order of
@@ -145,6 +143,7 @@ func (d *Decoder) reinsert(m matchMode, base uint64, sites []Site, items []Item)
 	d.mode, d.chunks, d.sites = m, items, sites
 	d.base = base - uint64(d.off)
 	d.inserted = 0
+	d.used = true
 }
 
 // Reinserts reports whether items are out of line at all. For generated code.

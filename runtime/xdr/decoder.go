@@ -43,8 +43,9 @@ type Decoder struct {
 	buf   []byte
 	off   int
 	alias bool
-	depth int // levels left
-	mem   int // bytes left in the budget
+	used  bool // one of the following is not as after Reset
+	depth int  // levels entered
+	mem   int  // bytes charged to the budget
 	arena []byte
 	slabs []slab
 	opt   DecoderOptions
@@ -61,6 +62,7 @@ func NewDecoder(b []byte, opt *DecoderOptions) *Decoder {
 	d := new(Decoder)
 	if opt != nil {
 		d.opt = *opt
+		d.alias = opt.Alias
 	}
 	d.Reset(b)
 	return d
@@ -70,18 +72,21 @@ func NewDecoder(b []byte, opt *DecoderOptions) *Decoder {
 // are invalid from here on.
 func (d *Decoder) Reset(b []byte) {
 	d.buf, d.off = b, 0
-	d.alias = d.opt.Alias
-	d.arena = nil
-	d.depth = limit(d.opt.Limits.MaxDepth, defaultDepth)
-	d.mem = limit(d.opt.Limits.MaxMemory, defaultMemoryFactor*len(b)+defaultMemoryBase)
-	if d.alias {
-		for i := range d.slabs {
-			d.slabs[i].rewind()
-		}
-	} else {
-		d.slabs = nil // the memory belongs to the values decoded
+	if d.used {
+		d.resetUsed()
 	}
-	d.chunks, d.sites, d.mode, d.base, d.inserted = nil, nil, matchNone, 0, 0
+}
+
+// resetUsed is the part of Reset that few messages need: those that
+// allocated, nested or had items out of line.
+func (d *Decoder) resetUsed() {
+	d.used = false
+	d.depth, d.mem = 0, 0
+	d.arena = nil // it belongs to the values decoded
+	for _, s := range d.slabs {
+		s.rewind()
+	}
+	d.chunks, d.sites, d.mode = nil, nil, matchNone
 }
 
 func limit(set, def int) int {
@@ -130,6 +135,7 @@ func (d *Decoder) Bytes(b []byte, off, n int) []byte {
 func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
 	if n > cap(d.arena)-len(d.arena) {
 		d.arena = make([]byte, 0, len(b)-off)
+		d.used = true
 	}
 	k := len(d.arena)
 	d.arena = append(d.arena, b[off:off+n]...)
@@ -138,25 +144,28 @@ func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
 
 // Charge takes n bytes from the memory budget. For generated code.
 func (d *Decoder) Charge(n, off int) *Error {
-	if n > d.mem {
-		return Fail(CodeMemory, off, uint64(n), uint64(d.mem), "")
+	left := limit(d.opt.Limits.MaxMemory, defaultMemoryFactor*len(d.buf)+defaultMemoryBase) - d.mem
+	if n > left {
+		return Fail(CodeMemory, off, uint64(n), uint64(left), "")
 	}
-	d.mem -= n
+	d.mem += n
+	d.used = true
 	return nil
 }
 
 // Enter counts one level of a type that contains itself; Leave must follow
 // unless decoding fails. For generated code.
 func (d *Decoder) Enter(off int) *Error {
-	if d.depth <= 0 {
-		return Fail(CodeDepth, off, 0, uint64(limit(d.opt.Limits.MaxDepth, defaultDepth)), "")
+	if most := limit(d.opt.Limits.MaxDepth, defaultDepth); d.depth >= most {
+		return Fail(CodeDepth, off, uint64(d.depth)+1, uint64(most), "")
 	}
-	d.depth--
+	d.depth++
+	d.used = true
 	return nil
 }
 
 // Leave undoes Enter. For generated code.
-func (d *Decoder) Leave() { d.depth++ }
+func (d *Decoder) Leave() { d.depth-- }
 
 // MaxElements is the count limit for elements without bytes on the wire. For
 // generated code.

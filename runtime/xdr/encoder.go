@@ -30,9 +30,15 @@ func NewEncoder(buf []byte) *Encoder {
 func (e *Encoder) Reset(buf []byte) {
 	e.buf = buf
 	e.start = len(buf)
-	e.removed = 0
+	if len(e.items) != 0 {
+		e.dropItems()
+	}
+}
+
+func (e *Encoder) dropItems() {
 	clear(e.items)
 	e.items = e.items[:0]
+	e.removed = 0
 }
 
 // NoGrow limits output to the capacity of the buffer: what does not fit
@@ -51,11 +57,17 @@ func (e *Encoder) Len() int { return len(e.buf) - e.start }
 func (e *Encoder) Begin(n int) ([]byte, int, *Error) {
 	off := len(e.buf)
 	if n > cap(e.buf)-off {
-		if e.noGrow {
-			return nil, off, Fail(CodeBuffer, off, uint64(n), uint64(cap(e.buf)-off), "")
-		}
-		e.buf = slices.Grow(e.buf, n)
+		return e.grow(n)
 	}
+	return e.buf[:off+n], off, nil
+}
+
+func (e *Encoder) grow(n int) ([]byte, int, *Error) {
+	off := len(e.buf)
+	if e.noGrow {
+		return nil, off, Fail(CodeBuffer, off, uint64(n), uint64(cap(e.buf)-off), "")
+	}
+	e.buf = slices.Grow(e.buf, n)
 	return e.buf[:off+n], off, nil
 }
 

@@ -10,6 +10,10 @@ func Resize[T any](d *Decoder, s []T, n, size, off int) ([]T, *Error) {
 	if n <= cap(s) {
 		return s[:n], nil
 	}
+	return enlarge(d, s, n, size, off)
+}
+
+func enlarge[T any](d *Decoder, s []T, n, size, off int) ([]T, *Error) {
 	if err := d.Charge(n*size, off); err != nil {
 		return s, err
 	}
@@ -61,6 +65,7 @@ func New[T any](d *Decoder, size, off int) (*T, *Error) {
 	if !d.alias {
 		return new(T), nil
 	}
+	d.used = true
 	for _, s := range d.slabs {
 		if s, ok := s.(*typedSlab[T]); ok {
 			return s.next(), nil

@@ -8,7 +8,7 @@
 // slices. There is one codec per kind of type, used wherever the type
 // stands:
 //
-//	run.go     the runs of fixed-size fields
+//	run.go     the runs of fixed-size fields, loop.go loops over elements
 //	put.go     encoders      get.go    decoders
 //	size.go    sizes         reset.go  emptying of values for reuse
 //	layout.go  Go types and their memory

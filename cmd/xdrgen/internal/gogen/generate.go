@@ -40,6 +40,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		many:      map[*ir.Decl]bool{},
 		sites:     map[*ir.Field]expr{},
 		reducible: map[*ir.Decl]bool{},
+		uses:      map[*ir.Decl]int{},
 		procClash: map[string]bool{},
 	}
 	for _, imp := range u.Imports {
@@ -53,6 +54,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	g.findMany(u.Decls)
 	g.findSites(u.Decls, b, nil)
 	g.findProcClashes()
+	g.countUses()
 
 	g.f = jen.NewFilePathName(o.ImportPath, o.Package)
 	g.f.ImportName(xdrPath, "xdr")
@@ -86,6 +88,7 @@ type gen struct {
 	many      map[*ir.Decl]bool // may occur many times in one message
 	sites     map[*ir.Field]expr
 	reducible map[*ir.Decl]bool // has a placement site in it
+	uses      map[*ir.Decl]int  // places that use it, in this unit
 	procClash map[string]bool   // procedure names used in several programs
 
 	needErr bool // the codec being written uses the variable err

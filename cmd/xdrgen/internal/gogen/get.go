@@ -166,12 +166,14 @@ func (r *getter) ref(t *ir.Type, v place) {
 				jen.Return(jen.Id(r.off), v.fail("CodeEnum", r.at(k), jen.Uint64().Call(jen.Uint32().Call(jen.Id(enum))), jen.Lit(0)))),
 			v.x().Op("=").Id(enum),
 		)
-	case d.Kind == ir.Typedef && inlined(d):
+	case d.Kind == ir.Typedef && r.g.inlined(d):
 		r.typedef(d, v)
-	case d.Kind == ir.Struct && d.List == nil && (inlined(d) || steps(t, flatLimit) >= 0):
+	case d.Kind == ir.Struct && d.List == nil && (r.g.inlined(d) || steps(t, flatLimit) >= 0):
 		for _, f := range d.Fields {
 			r.get(f.Type, r.g.field(v, f))
 		}
+	case d.Kind == ir.Union && r.g.inlined(d):
+		r.g.getUnion(r, d, v)
 	default:
 		r.call(v)
 	}
@@ -293,12 +295,12 @@ func (r *getter) fixedArray(t *ir.Type, v place) {
 // loop reads the elements of v, an array or slice of the right length. ready
 // says that their bytes are known to be there.
 func (r *getter) loop(elem *ir.Type, v place, ready bool) {
-	i := r.vars.name("i")
+	l := r.g.each(r.vars, elem, v)
 	body := r.block(func(q *getter) {
 		q.checked = ready && steps(elem, flatLimit) >= 0
-		q.get(elem, v.elem(v.x.index(i), id(i)))
+		q.get(elem, l.elem)
 	})
-	r.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(body...))
+	r.stmt(l.loop(body)...)
 }
 
 func (r *getter) array(t *ir.Type, v place) {
@@ -431,7 +433,7 @@ func (r *getter) elem(node *ir.Decl, v place, p string) {
 			v.x = func() *jen.Statement { return jen.Op("*").Id(p) }
 		}
 		r.get(fs[0].Type, v)
-	case inlined(node):
+	case r.g.inlined(node):
 		for _, f := range fs {
 			r.get(f.Type, r.g.field(v, f))
 		}

@@ -125,12 +125,14 @@ func (p *putter) ref(t *ir.Type, v place) {
 				v.fail("CodeEnum", p.at(), jen.Uint64().Call(jen.Uint32().Call(v.x())), jen.Lit(0)))
 		}
 		p.word(jen.Uint32().Call(v.x()))
-	case d.Kind == ir.Typedef && inlined(d):
+	case d.Kind == ir.Typedef && p.g.inlined(d):
 		p.put(p.g.underTypedef(d, v))
-	case d.Kind == ir.Struct && d.List == nil && (inlined(d) || steps(t, flatLimit) >= 0):
+	case d.Kind == ir.Struct && d.List == nil && (p.g.inlined(d) || steps(t, flatLimit) >= 0):
 		for _, f := range d.Fields {
 			p.put(f.Type, p.g.field(v, f))
 		}
+	case d.Kind == ir.Union && p.g.inlined(d):
+		p.g.putUnion(p, d, v)
 	default:
 		p.call(v)
 	}
@@ -214,9 +216,9 @@ func (p *putter) fixedArray(t *ir.Type, v place) {
 
 // loop writes the elements of v, an array or slice, one after the other.
 func (p *putter) loop(elem *ir.Type, v place) {
-	i := p.vars.name("i")
-	body := p.block(func(q *putter) { q.put(elem, v.elem(v.x.index(i), id(i))) })
-	p.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(body...))
+	l := p.g.each(p.vars, elem, v)
+	body := p.block(func(q *putter) { q.put(elem, l.elem) })
+	p.stmt(l.loop(body)...)
 }
 
 func (p *putter) array(t *ir.Type, v place) {
@@ -275,20 +277,20 @@ func (p *putter) list(node *ir.Decl, v place, head bool) {
 		p.check(jen.Len(v.x()).Op("==").Lit(0), v.fail("CodeEmpty", p.at(), jen.Lit(0), jen.Lit(1)))
 	}
 	p.flush()
-	i := p.vars.name("i")
+	l := p.g.each(p.vars, listElem(node), v)
 	body := p.block(func(q *putter) {
 		if head {
 			// The word that leads to this element stands after the one before.
-			q.stmt(jen.If(jen.Id(i).Op(">").Lit(0)).Block(
+			q.stmt(jen.If(jen.Id(l.i).Op(">").Lit(0)).Block(
 				bigEndian().Dot("PutUint32").Call(jen.Id(q.buf).Index(jen.Id(q.off).Op(":")), jen.Lit(1)),
 				jen.Id(q.off).Op("+=").Lit(4),
 			))
 		} else {
 			q.word(jen.Lit(1))
 		}
-		q.elem(node, v.elem(v.x.index(i), id(i)))
+		q.elem(node, l.elem)
 	})
-	p.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(body...))
+	p.stmt(l.loop(body)...)
 	p.word(jen.Lit(0))
 }
 
@@ -298,7 +300,7 @@ func (p *putter) elem(node *ir.Decl, v place) {
 	switch {
 	case len(fs) == 1:
 		p.put(fs[0].Type, v)
-	case inlined(node):
+	case p.g.inlined(node):
 		for _, f := range fs {
 			p.put(f.Type, p.g.field(v, f))
 		}

@@ -103,7 +103,9 @@ func flat(t *ir.Type) bool { return steps(t, flatLimit) >= 0 }
 const (
 	flatLimit   = 24   // steps of code that a run takes from one type
 	flatBytes   = 4096 // bytes of a fixed opaque that a run takes
-	inlineLimit = 14   // steps up to which a struct of varying size is inlined
+	inlineLimit = 14   // steps up to which a type is inlined wherever it is used
+	onceLimit   = 128  // the same for a type used in one place
+	never       = 1 << 20
 )
 
 // steps counts the steps of code that a flat type unrolls to, or is negative
@@ -152,7 +154,7 @@ func sumSteps(fs []*ir.Field, limit int) int {
 }
 
 // weight counts the steps of code that a type of any size takes where it is
-// inlined; types that are called count one.
+// inlined.
 func weight(t *ir.Type) int {
 	if n := steps(t, flatLimit); n >= 0 {
 		return n
@@ -165,47 +167,81 @@ func weight(t *ir.Type) int {
 	case ir.FixedArray, ir.Array:
 		return 4 + weight(t.Elem)
 	case ir.ListOf, ir.ListHead:
-		n := 4
-		for _, f := range t.Ref.List.Elem {
-			n += weight(f.Type)
-		}
-		return n
+		return 4 + fieldsWeight(t.Ref.List.Elem)
 	case ir.Optional:
 		return 2 + weight(t.Elem)
-	case ir.Ref:
-		switch t.Ref.Kind {
-		case ir.Typedef:
-			return weight(t.Ref.Type)
-		case ir.Struct:
-			n := 0
-			for _, f := range structFields(t.Ref) {
-				n += weight(f.Type)
-			}
-			return n
-		}
 	}
-	return 1000 // a union, which is always called
+	return declWeight(t.Ref)
 }
 
-// inlined reports whether the codec of declaration d is written out where it is
-// used, rather than called.
-func inlined(d *ir.Decl) bool {
-	switch d.Kind {
-	case ir.Enum:
-		return true
-	case ir.Typedef:
-		return isTransparent(d) || !d.Recursive && weight(d.Type) <= inlineLimit
-	case ir.Struct:
-		if d.Recursive {
-			return false
-		}
-		n := 0
-		for _, f := range structFields(d) {
-			n += weight(f.Type)
-		}
-		return n <= inlineLimit
+func declWeight(d *ir.Decl) int {
+	if d.Recursive {
+		return never
 	}
-	return false
+	switch d.Kind {
+	case ir.Typedef:
+		return weight(d.Type)
+	case ir.Union:
+		n := 2
+		for _, a := range d.Arms {
+			if a.Field != nil {
+				n += weight(a.Field.Type)
+			}
+		}
+		return n
+	}
+	return fieldsWeight(structFields(d))
+}
+
+func fieldsWeight(fs []*ir.Field) int {
+	n := 0
+	for _, f := range fs {
+		n += weight(f.Type)
+	}
+	return n
+}
+
+// inlined reports whether the codec of declaration d is written out where it
+// is used, rather than called: where it is small, or used in one place only
+// and not large (ADR 0005).
+func (g *gen) inlined(d *ir.Decl) bool {
+	switch {
+	case d.Kind == ir.Enum, d.Kind == ir.Typedef && isTransparent(d):
+		return true
+	case d.Recursive:
+		return false
+	case g.uses[d] == 1 && d.Import == nil:
+		return declWeight(d) <= onceLimit
+	case d.Kind == ir.Union:
+		return false
+	}
+	return declWeight(d) <= inlineLimit
+}
+
+// countUses counts in how many places each declaration is used.
+func (g *gen) countUses() {
+	var use func(t *ir.Type)
+	use = func(t *ir.Type) {
+		if t.Ref != nil {
+			g.uses[t.Ref]++
+		}
+		if t.Elem != nil {
+			use(t.Elem)
+		}
+	}
+	for _, d := range g.unit.Decls {
+		if d.Type != nil {
+			use(d.Type)
+		}
+		for _, f := range structFields(d) {
+			use(f.Type)
+		}
+		for _, a := range d.Arms {
+			if a.Field != nil {
+				use(a.Field.Type)
+			}
+		}
+	}
 }
 
 // fixedLen is the wire size of a type of fixed size.

@@ -58,12 +58,14 @@ func (s *sizer) size(t *ir.Type, v place) {
 
 func (s *sizer) ref(d *ir.Decl, v place) {
 	switch {
-	case d.Kind == ir.Typedef && inlined(d):
+	case d.Kind == ir.Typedef && s.g.inlined(d):
 		s.size(s.g.underTypedef(d, v))
-	case d.Kind == ir.Struct && d.List == nil && inlined(d):
+	case d.Kind == ir.Struct && d.List == nil && s.g.inlined(d):
 		for _, f := range d.Fields {
 			s.size(f.Type, s.g.field(v, f))
 		}
+	case d.Kind == ir.Union && s.g.inlined(d):
+		s.g.sizeUnion(s, d, v)
 	default:
 		s.call(d, v)
 	}
@@ -97,10 +99,10 @@ func (s *sizer) flush() {
 
 // loop adds the elements of an array or slice.
 func (s *sizer) loop(elem *ir.Type, v place) {
-	s.each(v, func(q *sizer, e place) { q.size(elem, e) })
+	s.elems(v, func(q *sizer, e place) { q.size(elem, e) })
 }
 
-func (s *sizer) each(v place, f func(q *sizer, e place)) {
+func (s *sizer) elems(v place, f func(q *sizer, e place)) {
 	i := s.vars.name("i")
 	q := &sizer{g: s.g, vars: s.vars, sum: s.sum}
 	f(q, v.elem(v.x.index(i), id(i)))
@@ -117,13 +119,13 @@ func (s *sizer) list(t *ir.Type, v place) {
 		s.fixed += 4 // the word at the end; a head has one word less
 	}
 	node := t.Ref
-	s.each(v, func(q *sizer, e place) {
+	s.elems(v, func(q *sizer, e place) {
 		q.fixed += 4
 		fs := node.List.Elem
 		switch {
 		case len(fs) == 1:
 			q.size(fs[0].Type, e)
-		case inlined(node):
+		case s.g.inlined(node):
 			for _, f := range fs {
 				q.size(f.Type, s.g.field(e, f))
 			}

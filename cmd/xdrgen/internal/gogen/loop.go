@@ -1,0 +1,50 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// each is a loop over the elements of an array or slice. The slice is held in a
+// local and a struct element by pointer, so that the compiler loads
+// and checks both once for each element and not for each field.
+type each struct {
+	seq   string // the local that holds the slice
+	src   place
+	i     string // the index
+	ptr   string // the pointer to the element; empty where it is indexed
+	elem  place  // the element in the body
+}
+
+// each prepares a loop over v, whose elements have type t; a nil t stands for
+// the elements of a list that have several fields.
+func (g *gen) each(vars *local, t *ir.Type, v place) *each {
+	l := &each{src: v, i: vars.name("i"), seq: vars.name("s")}
+	if t == nil || isStructLike(t) {
+		l.ptr = vars.name("p")
+		l.elem = v.elem(id(l.ptr), id(l.i))
+		return l
+	}
+	l.elem = v.elem(id(l.seq).index(l.i), id(l.i))
+	return l
+}
+
+// loop writes the loop around its body.
+func (l *each) loop(body []jen.Code) []jen.Code {
+	if l.ptr != "" {
+		body = append([]jen.Code{jen.Id(l.ptr).Op(":=").Op("&").Id(l.seq).Index(jen.Id(l.i))}, body...)
+	}
+	return []jen.Code{
+		jen.Id(l.seq).Op(":=").Add(l.src.x()).Index(jen.Op(":")),
+		jen.For(jen.Id(l.i).Op(":=").Range().Id(l.seq)).Block(body...),
+	}
+}
+
+// listElem is the type of a list's elements, or nil where they have several fields.
+func listElem(node *ir.Decl) *ir.Type {
+	if len(node.List.Elem) == 1 {
+		return node.List.Elem[0].Type
+	}
+	return nil
+}
