@@ -1,0 +1,56 @@
+package diag
+
+import "sort"
+
+// Nearest returns the candidate that differs from word in at most two letters
+// (inserted, removed, replaced or exchanged), and in fewer than half of them;
+// the first in order of the alphabet where several are as near.
+func Nearest(word string, candidates []string) (string, bool) {
+	best, found := 3, ""
+	sorted := append([]string(nil), candidates...)
+	sort.Strings(sorted)
+	for _, c := range sorted {
+		if c == word {
+			continue
+		}
+		if d := distance(word, c, best-1); d < best && 2*d < max(len(word), len(c)) {
+			best, found = d, c
+		}
+	}
+	return found, found != ""
+}
+
+// distance is the number of edits from a to b, or limit+1 where it is greater
+// than limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 256 {
+		return limit + 1
+	}
+	before := make([]int, len(b)+1)
+	row := make([]int, len(b)+1)
+	next := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, before[j-2]+1)
+			}
+			next[j] = d
+			least = min(least, d)
+		}
+		if least > limit {
+			return limit + 1
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,234 @@
+package sema
+
+import (
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+// symbol is what a name stands for. Constants and types share one name space
+// (RFC 4506 §6.4 (3)), programs are in it too (RFC 5531 §12.3).
+type symbol struct {
+	name   string
+	span   source.Span
+	def    *syntax.Def
+	decl   *ir.Decl       // the declaration; of a member, its enum
+	member *ir.Member     // an enumerator
+	from   *syntax.Member // where that is written
+	prev   *symbol        // the enumerator before it
+	broken bool           // reported already
+
+	value ir.Value
+	state state // of value
+}
+
+type state int
+
+const (
+	unresolved state = iota
+	resolving
+	resolved
+)
+
+// isConst reports whether the name stands for a number.
+func (s *symbol) isConst() bool { return s.member != nil || s.decl.Kind == ir.Const }
+
+// isType reports whether the name stands for a type.
+func (s *symbol) isType() bool {
+	return s.member == nil && s.decl.Kind != ir.Const && s.decl.Kind != ir.Program
+}
+
+// declare enters the names of all definitions.
+func (c *compiler) declare(u *unit) {
+	c.fixReversed(u)
+	for _, f := range u.files {
+		for _, d := range f.Defs {
+			c.declareDef(u, d)
+		}
+	}
+}
+
+func (c *compiler) declareDef(u *unit, d *syntax.Def) {
+	if d.Kind == syntax.Typedef && d.Decl != nil && !d.Decl.Star && d.Decl.Shape == syntax.Plain {
+		t := d.Decl.Type
+		if t.Kind == syntax.Named && t.Tag != 0 && t.Name == d.Name.Name {
+			c.report(diag.New(diag.SelfTypedef, d.Name.Span, "typedef of %s as itself", d.Name.Name))
+			return
+		}
+		if t.Kind == syntax.Inline { // typedef struct { ... } t; declares struct t
+			tag := t.Body.Name
+			body := *t.Body
+			body.Name, body.Span, body.Doc, body.Tail, body.Broken = d.Name, d.Span, d.Doc, d.Tail, d.Broken
+			if tag.Name != "" && tag.Name != d.Name.Name {
+				body.Name = tag
+				c.declareDef(u, &body)
+				t.Kind, t.Name, t.Tag = syntax.Named, tag.Name, body.Kind
+			} else {
+				*d = body
+			}
+		}
+	}
+	if d.Kind == syntax.Const && d.Value.Str {
+		c.report(diag.New(diag.StringConst, d.Value.Span, "constant %s is a string", d.Name.Name))
+		u.missing[d.Name.Name] = true
+		return
+	}
+	decl := &ir.Decl{Kind: declKind(d.Kind), Name: d.Name.Name, Pos: d.Name.Span, Doc: d.Doc, Tail: d.Tail, Import: u.imp}
+	s := &symbol{name: d.Name.Name, span: d.Name.Span, def: d, decl: decl, broken: d.Broken}
+	if !c.enter(u, s) {
+		return
+	}
+	u.decls = append(u.decls, decl)
+	c.declareMembers(u, s)
+}
+
+func declKind(k syntax.DefKind) ir.DeclKind {
+	switch k {
+	case syntax.Const:
+		return ir.Const
+	case syntax.Enum:
+		return ir.Enum
+	case syntax.Struct:
+		return ir.Struct
+	case syntax.Union:
+		return ir.Union
+	case syntax.Program:
+		return ir.Program
+	}
+	return ir.Typedef
+}
+
+// enter puts a symbol into the scope, or reports that the name is taken.
+func (c *compiler) enter(u *unit, s *symbol) bool {
+	if _, ok := builtinConst(s.name); ok {
+		c.report(diag.New(diag.DuplicateName, s.span, "%s is a constant of the language", s.name))
+		return false
+	}
+	if old := u.scope[s.name]; old != nil {
+		if s.def != nil && s.def.Macro && old.def != nil && old.def.Macro && s.def.Value.Text == old.def.Value.Text {
+			return false // #define of the same value again, as C allows
+		}
+		c.report(diag.New(diag.DuplicateName, s.span, "%s is declared twice", s.name).With(old.span, "declared here first"))
+		return false
+	}
+	u.scope[s.name] = s
+	u.syms = append(u.syms, s)
+	return true
+}
+
+// declareMembers enters the members of an enum: they are constants of the
+// whole scope (RFC 4506 §4.3).
+func (c *compiler) declareMembers(u *unit, s *symbol) {
+	if s.def.Kind != syntax.Enum {
+		return
+	}
+	var prev *symbol
+	for _, m := range s.def.Members {
+		member := &ir.Member{Name: m.Name.Name, Pos: m.Name.Span, Doc: m.Doc, Tail: m.Tail}
+		ms := &symbol{name: m.Name.Name, span: m.Name.Span, decl: s.decl, member: member, from: m, prev: prev, broken: s.broken}
+		if old := u.scope[ms.name]; old != nil && old.decl == s.decl {
+			c.report(diag.New(diag.DuplicateMember, ms.span, "enum %s has two members %s", s.name, ms.name).With(old.span, "declared here first"))
+			continue
+		}
+		if c.enter(u, ms) {
+			s.decl.Members = append(s.decl.Members, member)
+			prev = ms
+		}
+	}
+}
+
+// lookup finds a name: the unit's own declarations, then those of the units it
+// imports.
+func (u *unit) lookup(name string) *symbol {
+	if s := u.scope[name]; s != nil {
+		return s
+	}
+	for _, i := range u.imports {
+		if s := i.scope[name]; s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// fixReversed finds typedefs with the new name first. "typedef a b;" is one if
+// no declaration makes a type a, but b is one already. They are reported, then
+// turned round, so that the users of a are not blamed.
+func (c *compiler) fixReversed(u *unit) {
+	count := map[string]int{}
+	reversible := map[string]bool{}
+	for _, f := range u.files {
+		for _, d := range f.Defs {
+			count[d.Name.Name]++
+			if d.Kind == syntax.Typedef {
+				continue
+			}
+			reversible[d.Name.Name] = d.Kind != syntax.Const && d.Kind != syntax.Program
+		}
+	}
+	known := func(name string) bool {
+		return count[name] > 0 || u.lookup(name) != nil
+	}
+	for _, f := range u.files {
+		for _, d := range f.Defs {
+			if d.Kind != syntax.Typedef || d.Decl == nil || d.Decl.Type.Kind != syntax.Named || d.Decl.Type.Tag != 0 {
+				continue
+			}
+			first, second := d.Decl.Type.Name, d.Name.Name
+			_, _, prim := primitive(second)
+			_, _, firstPrim := primitive(first)
+			word := strings.Contains(second, " ") || isWord(second)
+			if known(first) || firstPrim || !(word || prim || reversible[second] || count[second] > 1) {
+				if word {
+					d.Broken = true
+					c.report(diag.New(diag.SyntaxError, d.Name.Span, "found %s, expected a new name", diag.Quote(second)))
+				}
+				continue
+			}
+			c.turnRound(d, first, second)
+			count[first]++
+		}
+	}
+}
+
+// isWord reports whether a name is a word of the language that names a type.
+func isWord(name string) bool {
+	switch name {
+	case "int", "hyper", "bool", "float", "double", "unsigned", "string", "opaque":
+		return true
+	}
+	return false
+}
+
+func (c *compiler) turnRound(d *syntax.Def, newName, oldType string) {
+	bounds := ""
+	switch d.Decl.Shape {
+	case syntax.Fixed:
+		bounds = "[" + d.Decl.Bound.Text + "]"
+	case syntax.Variable:
+		bounds = "<"
+		if d.Decl.Bound != nil {
+			bounds += d.Decl.Bound.Text
+		}
+		bounds += ">"
+	}
+	c.report(diag.New(diag.ReversedTypedef, d.Decl.Span, "typedef has the new name %s before the type %s", newName, oldType).
+		Helpf("write typedef %s %s%s;", oldType, newName, bounds))
+	typeSpan, nameSpan := d.Decl.Type.Span, d.Name.Span
+	t := &syntax.Type{Kind: syntax.Named, Name: oldType, Span: nameSpan}
+	if isWord(oldType) || strings.Contains(oldType, " ") {
+		t.Kind = syntax.Prim
+		switch oldType {
+		case "opaque":
+			t.Kind = syntax.Opaque
+		case "string":
+			t.Kind = syntax.String
+		}
+	}
+	d.Decl.Type = t
+	d.Name = syntax.Ident{Name: newName, Span: typeSpan}
+	d.Decl.Name = d.Name
+}

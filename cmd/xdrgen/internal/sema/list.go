@@ -1,0 +1,102 @@
+package sema
+
+import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+
+// findLists finds the structs that are linked list nodes: the last field, and
+// no other, points to the struct itself. References to them become ListOf and
+// ListHead.
+func findLists(u *unit) {
+	for _, d := range u.decls {
+		if d.Kind != ir.Struct {
+			continue
+		}
+		n := 0
+		for _, f := range d.Fields {
+			if pointsTo(f.Type) == d {
+				n++
+			}
+		}
+		last := len(d.Fields) - 1
+		switch {
+		case n == 0:
+		case n > 1:
+			d.NotList = "more than one field points to the next"
+		case pointsTo(d.Fields[last].Type) != d:
+			d.NotList = "the pointer to the next is not the last field"
+		case last == 0:
+			d.NotList = "it has no field besides the pointer to the next"
+		default:
+			d.List = &ir.List{Elem: d.Fields[:last:last], Next: d.Fields[last]}
+		}
+	}
+	for _, d := range u.decls {
+		eachType(d, toList)
+	}
+}
+
+// pointsTo returns the struct that t is a pointer to, through typedefs.
+func pointsTo(t *ir.Type) *ir.Decl {
+	t = t.Underlying()
+	switch t.Kind {
+	case ir.ListOf:
+		return t.Ref
+	case ir.Optional:
+		return structOf(t.Elem)
+	}
+	return nil
+}
+
+// structOf returns the struct that t is, through typedefs.
+func structOf(t *ir.Type) *ir.Decl {
+	t = t.Underlying()
+	if (t.Kind == ir.Ref || t.Kind == ir.ListHead) && t.Ref.Kind == ir.Struct {
+		return t.Ref
+	}
+	return nil
+}
+
+// toList turns a reference to a list node into ListOf or ListHead.
+func toList(t *ir.Type) {
+	switch t.Kind {
+	case ir.Optional:
+		if d := structOf(t.Elem); d != nil && d.List != nil {
+			t.Kind, t.Ref, t.Elem = ir.ListOf, d, nil
+		}
+	case ir.Ref:
+		if t.Ref.Kind == ir.Struct && t.Ref.List != nil {
+			t.Kind = ir.ListHead
+		}
+	}
+}
+
+// eachType calls visit with every type that d holds, outer before inner.
+func eachType(d *ir.Decl, visit func(*ir.Type)) {
+	down := func(t *ir.Type) {
+		for ; t != nil; t = t.Elem {
+			visit(t)
+		}
+	}
+	down(d.Type)
+	for _, f := range d.Fields {
+		down(f.Type)
+	}
+	if d.Disc != nil {
+		down(d.Disc.Type)
+	}
+	for _, a := range d.Arms {
+		if a.Field != nil {
+			down(a.Field.Type)
+		}
+	}
+	if d.Program == nil {
+		return
+	}
+	for _, v := range d.Program.Versions {
+		for _, p := range v.Procs {
+			down(p.Result)
+			for _, a := range p.Args {
+				down(a.Type)
+			}
+		}
+	}
+}

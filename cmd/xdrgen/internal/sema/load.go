@@ -1,0 +1,286 @@
+package sema
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+// unit is one scope: the files on the command line with what they include
+// from their own folder, or all files of another folder.
+type unit struct {
+	name    string
+	dir     string // absolute
+	files   []*syntax.File
+	have    map[string]bool // absolute paths of its files
+	macros  map[string]string
+	imports []*unit // all units it builds on, directly or not, in order of first include
+	imp     *ir.Import
+	bind    *ir.Bind
+
+	scope   map[string]*symbol
+	syms    []*symbol // in source order
+	decls   []*ir.Decl
+	missing map[string]bool // undefined names that were reported
+	warned  map[string]bool // C names that were reported
+	broken  bool
+}
+
+// maxInclude limits how deep files include each other.
+const maxInclude = 64
+
+func (c *compiler) newUnit(dir string) *unit {
+	u := &unit{
+		name: filepath.Base(dir), dir: dir, have: map[string]bool{}, macros: map[string]string{},
+		scope: map[string]*symbol{}, missing: map[string]bool{}, warned: map[string]bool{},
+	}
+	for k, v := range c.o.Defines {
+		u.macros[k] = v
+	}
+	c.byDir[dir] = u
+	return u
+}
+
+// loadRoot reads the files of the command line.
+func (c *compiler) loadRoot() (*unit, error) {
+	if len(c.o.Files) == 0 {
+		return nil, errors.New("no files")
+	}
+	first, err := filepath.Abs(c.o.Files[0])
+	if err != nil {
+		return nil, err
+	}
+	u := c.newUnit(filepath.Dir(first))
+	c.loading = append(c.loading, u)
+	for _, name := range c.o.Files { // all of them first: an #include of one is no import
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		if u.have[abs] {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		u.have[abs] = true
+		f, err := c.read(name, abs)
+		if err != nil {
+			return nil, err
+		}
+		u.files = append(u.files, &syntax.File{Source: f})
+	}
+	c.loadBind(u, c.o.Files)
+	for i := range u.files {
+		parsed := c.parse(u, u.files[i].Source)
+		*u.files[i] = *parsed
+	}
+	c.loading = c.loading[:0]
+	return u, nil
+}
+
+// read reads a file and, where there is one, its origin map.
+func (c *compiler) read(name, abs string) (*source.File, error) {
+	if f := c.byPath[abs]; f != nil {
+		return f, nil
+	}
+	text, err := c.o.FS.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	f := source.NewFile(filepath.ToSlash(name), text)
+	c.byPath[abs] = f
+	c.files = append(c.files, f)
+	if origin, err := c.o.FS.ReadFile(name + ".origin"); err == nil {
+		f.Origin, err = source.ParseOrigin(origin)
+		if err != nil {
+			c.report(diag.New(diag.OriginMap, source.Span{File: f}, "%s.origin: %v", f.Base(), err))
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return f, nil
+}
+
+// parse parses a file of a unit, and what it includes as it goes.
+func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
+	if len(f.Text) > source.MaxSize || isBinary(f.Text) {
+		c.report(diag.New(diag.NotText, source.Span{File: f}, "%s is no text, or longer than %d bytes", f.Base(), source.MaxSize))
+		return &syntax.File{Source: f}
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	return c.parser.Parse(f, &syntax.Context{
+		Macros:  u.macros,
+		Report:  c.report,
+		Include: func(name string, at source.Span) { c.include(u, name, at) },
+	})
+}
+
+func isBinary(text []byte) bool {
+	for _, b := range text[:min(len(text), 8192)] {
+		if b == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// include handles #include "name" in a file of unit u.
+func (c *compiler) include(u *unit, name string, at source.Span) {
+	if c.depth > maxInclude {
+		c.report(diag.New(diag.IncludeTooDeep, at, "files include each other more than %d deep", maxInclude))
+		return
+	}
+	var tried []string
+	candidates := append([]string(nil), c.o.Include...)
+	candidates = append(candidates, filepath.Dir(filepath.FromSlash(at.File.Name)))
+	for _, dir := range candidates {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		abs, err := filepath.Abs(file)
+		if err != nil {
+			continue
+		}
+		switch {
+		case u.have[abs]:
+			return
+		case filepath.Dir(abs) == u.dir:
+			f, err := c.read(file, abs)
+			if err != nil {
+				break
+			}
+			u.have[abs] = true
+			slot := &syntax.File{Source: f}
+			u.files = append(u.files, slot)
+			*slot = *c.parse(u, f)
+			return
+		case c.isFile(abs):
+			c.importUnit(u, name, filepath.Dir(file), at)
+			return
+		}
+		tried = append(tried, filepath.ToSlash(file))
+	}
+	c.report(diag.New(diag.IncludeNotFound, at, "file %s is not found", diag.Quote(name)).Note("looked for %s", strings.Join(tried, ", ")))
+}
+
+func (c *compiler) isFile(abs string) bool {
+	if c.byPath[abs] != nil {
+		return true
+	}
+	entries, err := c.o.FS.ReadDir(filepath.Dir(abs))
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if e.Name() == filepath.Base(abs) && !e.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// importUnit makes the unit in folder dir visible to u.
+func (c *compiler) importUnit(u *unit, include, dir string, at source.Span) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
+		return
+	}
+	for i, l := range c.loading {
+		if l.dir == abs {
+			c.report(importCycle(c.loading[i:], at))
+			return
+		}
+	}
+	other := c.byDir[abs]
+	if other == nil {
+		if other = c.loadUnit(include, dir, abs, at); other == nil {
+			return
+		}
+	}
+	for _, i := range append([]*unit{other}, other.imports...) {
+		u.addImport(i)
+	}
+}
+
+func (u *unit) addImport(i *unit) {
+	for _, have := range u.imports {
+		if have == i {
+			return
+		}
+	}
+	u.imports = append(u.imports, i)
+}
+
+func importCycle(loading []*unit, at source.Span) diag.Diagnostic {
+	var names []string
+	for _, u := range loading {
+		names = append(names, u.name)
+	}
+	names = append(names, loading[0].name)
+	return diag.New(diag.ImportCycle, at, "units import each other: %s", strings.Join(names, " -> "))
+}
+
+// loadUnit reads and compiles all files of a folder as a unit.
+func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
+	entries, err := c.o.FS.ReadDir(dir)
+	if err != nil {
+		c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
+		return nil
+	}
+	u := c.newUnit(abs)
+	u.imp = &ir.Import{Include: include, Unit: u.name}
+	c.loading = append(c.loading, u)
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".x") && !e.IsDir() {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		fileAbs := filepath.Join(abs, filepath.Base(name))
+		f, err := c.read(name, fileAbs)
+		if err != nil {
+			c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
+			return nil
+		}
+		u.have[fileAbs] = true
+		u.files = append(u.files, &syntax.File{Source: f})
+	}
+	c.loadBind(u, []string{names[0], names[0]})
+	for i := range u.files {
+		*u.files[i] = *c.parse(u, u.files[i].Source)
+	}
+	c.loading = c.loading[:len(c.loading)-1]
+	c.compile(u)
+	c.goPackage(u, at)
+	u.imp.Bind, u.imp.Decls = u.bind, u.decls
+	return u
+}
+
+// goPackage finds the Go package of an imported unit.
+func (c *compiler) goPackage(u *unit, at source.Span) {
+	switch {
+	case u.bind != nil && u.bind.Package != "":
+		u.imp.Package = u.bind.Package
+	case c.o.ImportRoot != "":
+		u.imp.Package = strings.TrimSuffix(c.o.ImportRoot, "/") + "/" + u.name
+	case c.o.Generate:
+		c.report(diag.New(diag.ImportPackage, at, "the Go package of unit %s is not known", u.name))
+	}
+	u.imp.GoName = strings.NewReplacer("-", "", ".", "").Replace(path.Base(u.imp.Package))
+}
+
+func irFile(f *syntax.File) *ir.File {
+	sum := sha256.Sum256(f.Source.Text)
+	return &ir.File{Name: f.Source.Base(), SHA256: hex.EncodeToString(sum[:]), License: f.License}
+}

@@ -1,0 +1,52 @@
+package sema
+
+import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+
+// primitive returns the type that words of the language (RFC 4506 §4) or of C
+// stand for. C words are those that real files use undeclared; each is as wide
+// on the wire as rpcgen makes it, so char, short and long take 4 bytes.
+func primitive(words string) (kind ir.Kind, plain string, ok bool) {
+	switch words {
+	case "int":
+		return ir.Int, "", true
+	case "unsigned int":
+		return ir.Uint, "", true
+	case "hyper":
+		return ir.Hyper, "", true
+	case "unsigned hyper":
+		return ir.Uhyper, "", true
+	case "float":
+		return ir.Float, "", true
+	case "double":
+		return ir.Double, "", true
+	case "quadruple":
+		return ir.Quad, "", true
+	case "bool":
+		return ir.Bool, "", true
+	case "bool_t":
+		return ir.Bool, "bool", true
+	case "unsigned", "u_int", "uint", "uint32", "uint32_t", "u_int32", "u_int32_t", "unsigned long", "unsigned long int",
+		"u_long", "ulong", "unsigned short", "unsigned short int", "u_short", "ushort", "uint16", "uint16_t", "u_int16_t",
+		"unsigned char", "u_char", "uchar", "uint8", "uint8_t", "u_int8_t":
+		return ir.Uint, "unsigned int", true
+	case "long", "long int", "short", "short int", "char", "int32", "int32_t", "int16", "int16_t", "int8", "int8_t", "enum_t":
+		return ir.Int, "int", true
+	case "long long", "long long int", "int64", "int64_t", "longlong_t", "quad_t":
+		return ir.Hyper, "hyper", true
+	case "unsigned long long", "unsigned long long int", "uint64", "uint64_t", "u_int64", "u_int64_t", "u_longlong_t", "u_quad_t":
+		return ir.Uhyper, "unsigned hyper", true
+	}
+	return 0, "", false
+}
+
+// builtinConst returns the constants that the language declares (RFC 4506
+// §4.4).
+func builtinConst(name string) (ir.Value, bool) {
+	switch name {
+	case "TRUE":
+		return ir.Value{Abs: 1, Text: name}, true
+	case "FALSE":
+		return ir.Value{Text: name}, true
+	}
+	return ir.Value{}, false
+}

@@ -1,0 +1,114 @@
+package sema
+
+import (
+	"os"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+// Options says what to compile.
+type Options struct {
+	Files      []string          // the unit's files, at least one
+	Include    []string          // folders of units (-I)
+	Defines    map[string]string // -D; a value of "" defines a flag
+	ImportRoot string            // Go import path above units whose sidecar names none
+	BindFile   string            // sidecar; empty for the default place
+	Generate   bool              // Go import paths of imported units are needed
+
+	// Where texts come from; nil for the file system.
+	FS FileSystem
+}
+
+// FileSystem is what the compiler reads. Paths are those of package filepath.
+type FileSystem interface {
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]os.DirEntry, error)
+}
+
+type osFS struct{}
+
+func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
+func (osFS) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
+
+// Result is what Compile found.
+type Result struct {
+	Unit  *ir.Unit       // nil where there are errors
+	Bind  *ir.Bind       // nil where there are errors; the zero value for a unit without sidecar
+	Files []*source.File // all files that were read, in order
+	Diags []diag.Diagnostic
+}
+
+// Compile compiles one unit. The error is about files that cannot be read;
+// what is wrong with their contents is in the result, sorted by place.
+func Compile(o Options) (*Result, error) {
+	if o.FS == nil {
+		o.FS = osFS{}
+	}
+	c := &compiler{o: o, parser: syntax.NewParser(), byDir: map[string]*unit{}, byPath: map[string]*source.File{}}
+	u, err := c.loadRoot()
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	c.compile(u)
+	if !diag.HasErrors(c.diags) {
+		r.Unit, r.Bind = u.ir(), u.bind
+	}
+	r.Files = c.files
+	diag.Sort(c.diags, c.files)
+	r.Diags = c.diags
+	return r, nil
+}
+
+// compiler is the state of one Compile.
+type compiler struct {
+	o       Options
+	parser  *syntax.Parser
+	diags   []diag.Diagnostic
+	byDir   map[string]*unit // by absolute folder
+	byPath  map[string]*source.File
+	files   []*source.File
+	loading []*unit                    // units whose loading is under way, outermost first
+	depth   int                        // of includes
+	others  map[string]map[string]bool // names declared in files of units that are not imported
+}
+
+func (c *compiler) report(d diag.Diagnostic) { c.diags = append(c.diags, d) }
+
+// compile gives a loaded unit its meaning. Units it imports were compiled
+// while it was loaded.
+func (c *compiler) compile(u *unit) {
+	before := len(c.diags)
+	c.declare(u)
+	c.resolveConsts(u)
+	c.resolveTypes(u)
+	c.resolvePrograms(u)
+	c.checkRedeclared(u)
+	c.checkCycles(u)
+	c.checkUnions(u)
+	u.broken = diag.HasErrors(c.diags[before:])
+	for _, i := range u.imports {
+		u.broken = u.broken || i.broken
+	}
+	if !u.broken {
+		findLists(u)
+		findRecursion(u)
+		sizeUnit(u)
+	}
+	c.resolveBind(u)
+}
+
+// ir returns the unit in the form the back ends read.
+func (u *unit) ir() *ir.Unit {
+	out := &ir.Unit{Name: u.name, Decls: u.decls}
+	for _, f := range u.files {
+		out.Files = append(out.Files, irFile(f))
+	}
+	for _, i := range u.imports {
+		out.Imports = append(out.Imports, i.imp)
+	}
+	return out
+}

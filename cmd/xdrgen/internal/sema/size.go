@@ -1,0 +1,202 @@
+package sema
+
+import (
+	"math"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// findRecursion marks the declarations that can be reached from themselves
+// other than along a linked list (Tarjan's strongly connected components).
+func findRecursion(u *unit) {
+	t := tarjan{unit: u, index: map[*ir.Decl]int{}, low: map[*ir.Decl]int{}, on: map[*ir.Decl]bool{}}
+	for _, d := range u.decls {
+		if t.index[d] == 0 {
+			t.visit(d)
+		}
+	}
+	for _, d := range u.decls {
+		if d.Kind == ir.Struct && d.Recursive && d.List == nil && d.NotList == "" {
+			d.NotList = "it refers to itself through another type"
+		}
+	}
+}
+
+type tarjan struct {
+	unit  *unit
+	next  int
+	index map[*ir.Decl]int
+	low   map[*ir.Decl]int
+	on    map[*ir.Decl]bool
+	stack []*ir.Decl
+}
+
+func (t *tarjan) visit(d *ir.Decl) {
+	t.next++
+	t.index[d], t.low[d] = t.next, t.next
+	t.stack = append(t.stack, d)
+	t.on[d] = true
+	self := false
+	refs(d, func(r *ir.Decl) {
+		switch {
+		case r.Import != t.unit.imp: // a unit cannot reach back from what it imports
+		case r == d:
+			self = true
+		case t.index[r] == 0:
+			t.visit(r)
+			t.low[d] = min(t.low[d], t.low[r])
+		case t.on[r]:
+			t.low[d] = min(t.low[d], t.index[r])
+		}
+	})
+	if t.low[d] != t.index[d] {
+		return
+	}
+	for size := 1; ; size++ {
+		top := t.stack[len(t.stack)-1]
+		t.stack = t.stack[:len(t.stack)-1]
+		t.on[top] = false
+		top.Recursive = size > 1 || top != d || self
+		if top == d {
+			return
+		}
+	}
+}
+
+// refs calls visit with each declaration that d refers to, but for the pointer
+// of a list node to the next.
+func refs(d *ir.Decl, visit func(*ir.Decl)) {
+	fields := d
+	if d.List != nil {
+		fields = &ir.Decl{Fields: d.List.Elem}
+	}
+	eachType(fields, func(t *ir.Type) {
+		if t.Ref != nil {
+			visit(t.Ref)
+		}
+	})
+}
+
+// sizeUnit computes the wire sizes of all declarations of a unit.
+func sizeUnit(u *unit) {
+	s := sizer{done: map[*ir.Decl]bool{}}
+	for _, d := range u.decls {
+		s.decl(d)
+		eachType(d, func(t *ir.Type) { s.typ(t) })
+	}
+}
+
+const maxSize = math.MaxInt64
+
+func add(a, b ir.Size) ir.Size {
+	return ir.Size{Min: satAdd(a.Min, b.Min), Max: satAdd(a.Max, b.Max), Unbounded: a.Unbounded || b.Unbounded || satAdd(a.Max, b.Max) == maxSize}
+}
+
+func satAdd(a, b uint64) uint64 {
+	if a+b > maxSize || a+b < a {
+		return maxSize
+	}
+	return a + b
+}
+
+func satMul(a, b uint64) uint64 {
+	if a != 0 && b > maxSize/a {
+		return maxSize
+	}
+	return a * b
+}
+
+func words(n uint64) ir.Size { return ir.Size{Min: 4 * n, Max: 4 * n} }
+
+func padded(n uint64) uint64 { return (n + 3) &^ 3 }
+
+type sizer struct {
+	done map[*ir.Decl]bool
+}
+
+// decl returns the size of a value of d: of a list node, of the list that
+// begins with it.
+func (s *sizer) decl(d *ir.Decl) ir.Size {
+	if s.done[d] || d.Import != nil && d.Size != (ir.Size{}) {
+		return d.Size
+	}
+	s.done[d] = true // what holds itself does so behind a count or a presence word, which needs no inner size
+	switch d.Kind {
+	case ir.Enum:
+		d.Size = words(1)
+	case ir.Typedef:
+		d.Size = s.typ(d.Type)
+	case ir.Struct:
+		fields, size := d.Fields, ir.Size{}
+		if d.List != nil {
+			fields, size = d.List.Elem, ir.Size{Min: 4, Unbounded: true}
+		}
+		for _, f := range fields {
+			size = add(size, s.typ(f.Type))
+		}
+		d.Size = size
+	case ir.Union:
+		d.Size = s.union(d)
+	}
+	if d.Recursive {
+		d.Size.Max, d.Size.Unbounded = 0, true
+	}
+	return d.Size
+}
+
+// union returns the size of the discriminant and the smallest and largest arm.
+func (s *sizer) union(d *ir.Decl) ir.Size {
+	arms := ir.Size{Min: maxSize}
+	for _, a := range d.Arms {
+		size := ir.Size{}
+		if a.Field != nil {
+			size = s.typ(a.Field.Type)
+		}
+		arms.Min = min(arms.Min, size.Min)
+		arms.Max = max(arms.Max, size.Max)
+		arms.Unbounded = arms.Unbounded || size.Unbounded
+	}
+	return add(words(1), arms)
+}
+
+// typ computes, stores and returns the size of a type.
+func (s *sizer) typ(t *ir.Type) ir.Size {
+	t.Size = s.compute(t)
+	if t.Size.Unbounded {
+		t.Size.Max = 0
+	}
+	return t.Size
+}
+
+func (s *sizer) compute(t *ir.Type) ir.Size {
+	switch t.Kind {
+	case ir.Bool, ir.Int, ir.Uint, ir.Float:
+		return words(1)
+	case ir.Hyper, ir.Uhyper, ir.Double:
+		return words(2)
+	case ir.Quad:
+		return words(4)
+	case ir.FixedOpaque:
+		return ir.Size{Min: padded(t.Len), Max: padded(t.Len)}
+	case ir.Opaque, ir.String:
+		return ir.Size{Min: 4, Max: 4 + padded(t.Max)}
+	case ir.FixedArray:
+		e := s.typ(t.Elem)
+		size := ir.Size{Min: satMul(e.Min, t.Len), Max: satMul(e.Max, t.Len)}
+		size.Unbounded = t.Len > 0 && e.Unbounded || size.Max == maxSize
+		return size
+	case ir.Array:
+		if t.Max == 0 {
+			return words(1)
+		}
+		e := s.typ(t.Elem)
+		m := satMul(e.Max, t.Max)
+		return ir.Size{Min: 4, Max: satAdd(4, m), Unbounded: e.Unbounded || m == maxSize}
+	case ir.Optional:
+		e := s.typ(t.Elem)
+		return ir.Size{Min: 4, Max: satAdd(4, e.Max), Unbounded: e.Unbounded}
+	case ir.ListOf:
+		return ir.Size{Min: 4, Unbounded: true}
+	}
+	return s.decl(t.Ref)
+}

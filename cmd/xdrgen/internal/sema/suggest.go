@@ -1,0 +1,111 @@
+package sema
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+// undefinedType reports a name that no declaration makes a type, once.
+func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
+	if u.missing[t.Name] {
+		return
+	}
+	u.missing[t.Name] = true
+	d := diag.New(diag.UndefinedType, t.Span, "type %s is not declared", t.Name)
+	c.report(c.suggest(u, d, t.Name, (*symbol).isType))
+}
+
+// undefinedConst reports a name that no declaration makes a constant, once.
+func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
+	if u.missing[v.Text] {
+		return
+	}
+	u.missing[v.Text] = true
+	d := diag.New(diag.UndefinedConst, v.Span, "constant %s is not declared", v.Text)
+	c.report(c.suggest(u, d, v.Text, (*symbol).isConst))
+}
+
+// suggest adds what may be meant: the file to include, or a name that is
+// spelled nearly so.
+func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool) diag.Diagnostic {
+	if file := c.declaredElsewhere(u, name); file != "" {
+		return d.Helpf("add the line #include \"%s\"", file)
+	}
+	var names []string
+	for _, s := range u.visible() {
+		if fits(s) {
+			names = append(names, s.name)
+		}
+	}
+	if n, ok := diag.Nearest(name, names); ok {
+		return d.With(u.lookup(n).span, "declared here").Helpf("did you mean %s?", n)
+	}
+	return d
+}
+
+// visible returns all symbols that the unit can use.
+func (u *unit) visible() []*symbol {
+	out := append([]*symbol(nil), u.syms...)
+	for _, i := range u.imports {
+		out = append(out, i.syms...)
+	}
+	return out
+}
+
+// declaredElsewhere looks for a name in the units of the -I folders that are
+// not imported; it returns "unit/file.x".
+func (c *compiler) declaredElsewhere(u *unit, name string) string {
+	for _, root := range c.o.Include {
+		units, err := c.o.FS.ReadDir(root)
+		if err != nil {
+			continue
+		}
+		for _, e := range units {
+			dir := filepath.Join(root, e.Name())
+			if abs, err := filepath.Abs(dir); err != nil || abs == u.dir || !e.IsDir() {
+				continue
+			}
+			files, err := c.o.FS.ReadDir(dir)
+			if err != nil {
+				continue
+			}
+			for _, f := range files {
+				if strings.HasSuffix(f.Name(), ".x") && c.declares(filepath.Join(dir, f.Name()), name) {
+					return path.Join(e.Name(), f.Name())
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// declares reports whether a file declares a name, whatever else it holds.
+func (c *compiler) declares(file, name string) bool {
+	names := c.others[file]
+	if names == nil {
+		names = map[string]bool{}
+		if c.others == nil {
+			c.others = map[string]map[string]bool{}
+		}
+		c.others[file] = names
+		text, err := c.o.FS.ReadFile(file)
+		if err != nil || len(text) > source.MaxSize {
+			return false
+		}
+		parsed := c.parser.Parse(source.NewFile(file, text), &syntax.Context{
+			Macros: map[string]string{}, Report: func(diag.Diagnostic) {}, Include: func(string, source.Span) {},
+		})
+		for _, d := range parsed.Defs {
+			names[d.Name.Name] = true
+			for _, m := range d.Members {
+				names[m.Name.Name] = true
+			}
+		}
+	}
+	return names[name]
+}

@@ -1,0 +1,234 @@
+package sema
+
+import (
+	"math"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+// resolveTypes fills in structs, unions and typedefs. Types written in place
+// become declarations of their own, which stand before the one they are in.
+func (c *compiler) resolveTypes(u *unit) {
+	old := u.decls
+	u.decls = nil
+	syms := u.syms
+	bySym := make(map[*ir.Decl]*symbol, len(syms))
+	for _, s := range syms {
+		if s.member == nil {
+			bySym[s.decl] = s
+		}
+	}
+	for _, d := range old {
+		if s := bySym[d]; s.def.Kind != syntax.Program {
+			c.fill(u, s)
+		}
+		u.decls = append(u.decls, d)
+	}
+}
+
+// fill resolves what one definition holds.
+func (c *compiler) fill(u *unit, s *symbol) {
+	d := s.decl
+	switch s.def.Kind {
+	case syntax.Typedef:
+		if s.def.Decl == nil {
+			return
+		}
+		if s.def.Decl.Type.Kind == syntax.Void {
+			c.report(diag.New(diag.BadVoid, s.def.Decl.Type.Span, "typedef of void"))
+			return
+		}
+		d.Type = c.declType(u, s.def.Decl, s.name, "item")
+	case syntax.Struct:
+		if len(s.def.Fields) == 0 && !s.broken {
+			c.report(diag.New(diag.EmptyStruct, d.Pos, "struct %s has no fields", s.name))
+		}
+		seen := map[string]source.Span{}
+		for _, f := range s.def.Fields {
+			if field := c.field(u, f, s.name, "struct "+s.name, seen); field != nil {
+				d.Fields = append(d.Fields, field)
+			}
+		}
+	case syntax.Union:
+		c.fillUnion(u, s)
+	}
+}
+
+// field resolves a declaration that is a field; nil where it is none.
+func (c *compiler) field(u *unit, f *syntax.Decl, parent, where string, seen map[string]source.Span) *ir.Field {
+	if f.Type.Kind == syntax.Void {
+		c.report(diag.New(diag.BadVoid, f.Type.Span, "void is no field of %s", where))
+		return nil
+	}
+	if f.Name.Name == "" {
+		c.report(diag.New(diag.SyntaxError, f.Span, "field of %s without a name", where).Helpf("write a name after the type"))
+		return nil
+	}
+	if at, ok := seen[f.Name.Name]; ok {
+		c.report(diag.New(diag.DuplicateField, f.Name.Span, "%s has two fields %s", where, f.Name.Name).With(at, "declared here first"))
+	} else {
+		seen[f.Name.Name] = f.Name.Span
+	}
+	return &ir.Field{Name: f.Name.Name, Pos: f.Name.Span, Doc: f.Doc, Tail: f.Tail, Type: c.declType(u, f, parent, f.Name.Name)}
+}
+
+// declType resolves the type that a declaration gives its name; nil where it
+// has a fault, which is then reported.
+func (c *compiler) declType(u *unit, d *syntax.Decl, parent, name string) *ir.Type {
+	t := &ir.Type{Pos: d.Span}
+	if d.Star && (d.Shape != syntax.Plain || d.Type.Kind == syntax.Opaque || d.Type.Kind == syntax.String) {
+		c.report(diag.New(diag.BadOptional, d.Span, "optional data with bounds").Helpf("declare the array with typedef, then write * before its name"))
+		return nil
+	}
+	if !c.bound(u, d, t) {
+		return nil
+	}
+	switch d.Type.Kind {
+	case syntax.Opaque:
+		switch d.Shape {
+		case syntax.Plain:
+			c.report(diag.New(diag.BadOpaque, d.Span, "opaque without bounds"))
+			return nil
+		case syntax.Fixed:
+			t.Kind = ir.FixedOpaque
+		default:
+			t.Kind = ir.Opaque
+		}
+		return t
+	case syntax.String:
+		switch d.Shape {
+		case syntax.Plain:
+			c.report(diag.New(diag.BareString, d.Span, "string without bounds"))
+		case syntax.Fixed:
+			c.report(diag.New(diag.BadOpaque, d.Span, "string of fixed length").Helpf("write string %s<%s>, or opaque %s[%s]", d.Name.Name, d.Bound.Text, d.Name.Name, d.Bound.Text))
+			return nil
+		}
+		t.Kind = ir.String
+		return t
+	}
+	elem := c.typ(u, d.Type, parent, name)
+	if elem == nil {
+		return nil
+	}
+	switch {
+	case d.Shape == syntax.Fixed:
+		t.Kind, t.Elem = ir.FixedArray, elem
+	case d.Shape == syntax.Variable:
+		t.Kind, t.Elem = ir.Array, elem
+	case d.Star:
+		t.Kind, t.Elem = ir.Optional, elem
+	default:
+		return elem
+	}
+	return t
+}
+
+// bound resolves the bound of a declaration into t (RFC 4506 §6.4 (2)).
+func (c *compiler) bound(u *unit, d *syntax.Decl, t *ir.Type) bool {
+	if d.Bound == nil {
+		t.Max = math.MaxUint32
+		return true
+	}
+	k, ok := c.uint32Value(u, *d.Bound, diag.BadBound, "bound")
+	if !ok {
+		return false
+	}
+	if d.Shape == syntax.Fixed {
+		t.Len = k.Abs
+	} else {
+		t.Bounded, t.Max = true, k.Abs
+	}
+	if k.sym != nil {
+		t.LenText = k.Text
+	}
+	return true
+}
+
+// typ resolves a type as written.
+func (c *compiler) typ(u *unit, t *syntax.Type, parent, name string) *ir.Type {
+	switch t.Kind {
+	case syntax.Prim:
+		kind, plain, ok := primitive(t.Name)
+		if !ok {
+			c.report(diag.New(diag.SyntaxError, t.Span, "%s is no type", diag.Quote(t.Name)))
+			return nil
+		}
+		switch {
+		case t.Name == "unsigned":
+			c.report(diag.New(diag.BareUnsigned, t.Span, "unsigned without int"))
+		case plain != "":
+			c.cName(u, t, plain)
+		}
+		return &ir.Type{Kind: kind, Pos: t.Span}
+	case syntax.Named:
+		return c.named(u, t)
+	case syntax.Inline:
+		return c.inline(u, t, parent, name)
+	}
+	return nil
+}
+
+// cName warns of a C name, once per name.
+func (c *compiler) cName(u *unit, t *syntax.Type, plain string) {
+	if !u.warned[t.Name] {
+		u.warned[t.Name] = true
+		c.report(diag.New(diag.CTypeName, t.Span, "%s is a name of C, read as %s", t.Name, plain).
+			Helpf("write %s, or declare it: typedef %s %s;", plain, plain, t.Name))
+	}
+}
+
+func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
+	s := u.lookup(t.Name)
+	if s == nil {
+		if kind, plain, ok := primitive(t.Name); ok && t.Tag == 0 {
+			c.cName(u, t, plain)
+			return &ir.Type{Kind: kind, Pos: t.Span}
+		}
+		c.undefinedType(u, t)
+		return nil
+	}
+	if !s.isType() {
+		what := kindName(s.decl.Kind)
+		if s.member != nil {
+			what = "member of enum " + s.decl.Name
+		}
+		c.report(diag.New(diag.NotAType, t.Span, "%s is a %s, not a type", t.Name, what).With(s.span, "declared here"))
+		return nil
+	}
+	if t.Tag != 0 && s.def != nil && !s.broken && s.decl.Kind != ir.Typedef && declKind(t.Tag) != s.decl.Kind {
+		c.report(diag.New(diag.TagKind, t.Span, "%s %s is declared as %s", t.Tag, t.Name, kindName(s.decl.Kind)).With(s.span, "declared here"))
+		return nil
+	}
+	return &ir.Type{Kind: ir.Ref, Ref: s.decl, Pos: t.Span}
+}
+
+// inline declares a type that is written in place: under its tag, or under the
+// name Parent_field.
+func (c *compiler) inline(u *unit, t *syntax.Type, parent, name string) *ir.Type {
+	body := *t.Body
+	anon := body.Name.Name == ""
+	if anon {
+		body.Name = syntax.Ident{Name: parent + "_" + name, Span: body.Span}
+		body.Name.Span.End = body.Span.Start
+		for u.lookup(body.Name.Name) != nil {
+			body.Name.Name += "_"
+		}
+	} else {
+		c.report(diag.New(diag.NestedTag, body.Name.Span, "%s %s is declared within %s", body.Kind, body.Name.Name, parent))
+	}
+	d := &ir.Decl{Kind: declKind(body.Kind), Name: body.Name.Name, Pos: body.Name.Span, Import: u.imp, Anon: anon, Inner: true}
+	s := &symbol{name: d.Name, span: d.Pos, def: &body, decl: d, broken: body.Broken}
+	if !c.enter(u, s) {
+		return nil
+	}
+	c.declareMembers(u, s)
+	if body.Kind == syntax.Enum {
+		c.enumValues(u, s)
+	}
+	c.fill(u, s)
+	u.decls = append(u.decls, d)
+	return &ir.Type{Kind: ir.Ref, Ref: d, Pos: t.Span}
+}

@@ -1,0 +1,147 @@
+package syntax
+
+import (
+	"sort"
+	"strings"
+)
+
+// comment is the extent of one comment, signs included.
+type comment struct{ start, end int }
+
+// maxRun limits how many comments are taken together.
+const maxRun = 200
+
+// before returns the lines of the comment that stands directly above offset:
+// nothing but blanks between, no empty line, and no code before it on its own
+// line (that makes it the tail of something else).
+func (s *scanner) before(offset int) []string {
+	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].end > offset }) - 1
+	var lines []string
+	for last := i - maxRun; i >= 0 && i > last; i-- {
+		c := s.notes[i]
+		newlines, blank := s.gap(c.end, offset)
+		if !blank || newlines > 1 || s.isTail(i) {
+			break
+		}
+		own := s.clean(c)
+		if isLicense(own) {
+			break
+		}
+		lines = append(own, lines...)
+		offset = c.start
+	}
+	return lines
+}
+
+// gap reports whether only blanks stand between two offsets, and how many
+// lines end there.
+func (s *scanner) gap(from, to int) (newlines int, blank bool) {
+	for to--; to >= from; to-- {
+		switch s.text[to] {
+		case '\n':
+			newlines++
+		case ' ', '\t', '\r', '\f', '\v':
+		default:
+			return newlines, false
+		}
+	}
+	return newlines, true
+}
+
+// after returns the comment that follows offset on the same line, with the
+// comments below it that begin in the same column; "" where there is none.
+func (s *scanner) after(offset int) string {
+	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].start >= offset })
+	if i == len(s.notes) {
+		return ""
+	}
+	for ; offset < s.notes[i].start; offset++ {
+		if strings.IndexByte(" \t;,", s.text[offset]) < 0 {
+			return ""
+		}
+	}
+	lines := s.clean(s.notes[i])
+	for n := 0; n < maxRun && i+1 < len(s.notes) && s.continues(i+1); n++ {
+		i++
+		lines = append(lines, s.clean(s.notes[i])...)
+	}
+	return strings.Join(lines, " ")
+}
+
+// continues reports whether comment i goes on where the one before it left
+// off: next line, same column, nothing between.
+func (s *scanner) continues(i int) bool {
+	a, b := s.notes[i-1], s.notes[i]
+	newlines, blank := s.gap(a.end, b.start)
+	return blank && newlines == 1 && s.f.Position(a.start).Column == s.f.Position(b.start).Column
+}
+
+// isTail reports whether code stands before comment i on its line, or whether
+// it goes on from a comment of which that is so.
+func (s *scanner) isTail(i int) bool {
+	for last := i - maxRun; i > last; i-- {
+		at := s.notes[i].start - 1
+		for at >= 0 && (s.text[at] == ' ' || s.text[at] == '\t') {
+			at--
+		}
+		if at >= 0 && s.text[at] != '\n' {
+			return true
+		}
+		if i == 0 || !s.continues(i) {
+			return false
+		}
+	}
+	return false
+}
+
+// clean returns the lines of a comment without its signs, borders and the
+// empty lines at its ends.
+func (s *scanner) clean(c comment) []string {
+	text := string(s.text[c.start:c.end])
+	if t, ok := strings.CutPrefix(text, "//"); ok {
+		return trimLines([]string{strings.TrimSpace(strings.TrimLeft(t, "/"))})
+	}
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "/*"), "*/")
+	var lines []string
+	for _, l := range strings.Split(text, "\n") {
+		l = strings.TrimSpace(l)
+		if strings.Trim(l, "*=-_#+ ") == "" {
+			l = ""
+		}
+		l = strings.TrimPrefix(l, "*")
+		l = strings.TrimPrefix(l, " ")
+		lines = append(lines, strings.TrimRight(l, " \t*"))
+	}
+	return trimLines(lines)
+}
+
+func trimLines(lines []string) []string {
+	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// isLicense tells the comment that holds a code licence: it speaks of
+// redistribution.
+func isLicense(lines []string) bool {
+	for _, l := range lines {
+		if strings.Contains(l, "Redistribution") {
+			return true
+		}
+	}
+	return false
+}
+
+// license returns the first licence comment of the file.
+func (s *scanner) license() []string {
+	for _, c := range s.notes {
+		if lines := s.clean(c); isLicense(lines) {
+			return lines
+		}
+	}
+	return nil
+}

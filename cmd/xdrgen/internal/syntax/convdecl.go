@@ -1,0 +1,144 @@
+package syntax
+
+import (
+	"strings"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+)
+
+// decl reads a declaration. The name of a typedef may be a word of the
+// language: then the typedef is reversed, which sema tells.
+func (c *converter) decl(g *gDecl, typedef bool) *Decl {
+	d := &Decl{Type: c.typ(g.Type), Star: len(g.Stars) > 0}
+	d.Span = d.Type.Span
+	for _, t := range g.Stars {
+		d.Span = d.Span.To(c.at(t))
+	}
+	if len(g.Stars) > 1 {
+		c.broken = true
+		c.report(diag.New(diag.BadOptional, c.at(g.Stars[1]), "more than one *").Helpf("declare the inner optional type with typedef"))
+	}
+	if len(g.Names) > 0 {
+		d.Name = c.names(g.Names, typedef)
+		d.Span = d.Span.To(d.Name.Span)
+	}
+	switch {
+	case g.Open.Value != "":
+		d.Shape, d.Bound = Fixed, c.pointer(g.Fixed)
+		d.Span = d.Span.To(c.at(g.Open))
+		if d.Bound == nil {
+			c.broken = true
+			c.report(diag.New(diag.BadBound, c.at(g.Open), "[] without a length"))
+		}
+	case g.Angle.Value != "":
+		d.Shape, d.Bound = Variable, c.pointer(g.Max)
+		d.Span = d.Span.To(c.at(g.Close))
+	}
+	if d.Bound != nil {
+		d.Span = d.Span.To(d.Bound.Span)
+		if d.Shape == Fixed {
+			d.Span.End = c.closing(d.Span.End)
+		}
+	}
+	return d
+}
+
+// closing returns the end of the ] that follows offset.
+func (c *converter) closing(offset int) int {
+	for _, t := range c.toks {
+		if t.start >= offset {
+			return t.end
+		}
+	}
+	return offset
+}
+
+// names returns the declared name. More than one word is a missing semicolon,
+// except for "unsigned int" as the second half of a reversed typedef.
+func (c *converter) names(words []lexer.Token, typedef bool) Ident {
+	first := c.ident(words[0])
+	if typedef && isKeyword(first.Name) {
+		var all []string
+		for _, w := range words {
+			all = append(all, w.Value)
+		}
+		return Ident{strings.Join(all, " "), first.Span.To(c.at(words[len(words)-1]))}
+	}
+	switch {
+	case isKeyword(first.Name):
+		c.broken = true
+		c.report(diag.New(diag.SyntaxError, first.Span, "found %s, expected a name", diag.Quote(first.Name)).
+			Helpf("%s is a word of the language: choose another name", first.Name))
+	case len(words) > 1:
+		c.broken = true
+		next := c.at(words[1])
+		if c.s.f.Position(first.Span.End).Line < next.Position().Line {
+			c.report(missingSemicolon(c.s.f, token{end: first.Span.End, text: first.Name}))
+		} else {
+			c.report(diag.New(diag.SyntaxError, next, "found %s, expected ;", diag.Quote(words[1].Value)))
+		}
+	}
+	return first
+}
+
+func (c *converter) typ(g *gType) *Type {
+	words := append(append(append([]lexer.Token(nil), g.Words...), g.Prim...), g.Simple...)
+	if len(words) > 0 {
+		return c.words(words)
+	}
+	t := &Type{Kind: Named}
+	var body *Def
+	tag, name := lexer.Token{}, g.Name
+	switch {
+	case g.Struct != nil:
+		t.Tag, tag, name = Struct, g.Word1, g.Struct.Tag
+		if g.Struct.Body != nil {
+			body = c.structure(g.Struct.Body)
+			body.Span = c.at(g.Word1).To(c.at(g.Struct.Body.Close))
+		}
+	case g.Union != nil:
+		t.Tag, tag, name = Union, g.Word2, g.Union.Tag
+		if g.Union.Body != nil {
+			body = c.union(g.Union.Body)
+			body.Span = c.at(g.Word2).To(c.at(g.Union.Body.Close))
+		}
+	case g.Enum != nil:
+		t.Tag, tag, name = Enum, g.Word3, g.Enum.Tag
+		if g.Enum.Body != nil {
+			body = c.enum(g.Enum.Body)
+			body.Span = c.at(g.Word3).To(c.at(g.Enum.Body.Close))
+		}
+	}
+	if name.Value != "" {
+		t.Name, t.Span = name.Value, c.at(name)
+	}
+	if tag.Value != "" {
+		t.Span = c.at(tag).To(t.Span)
+	}
+	if body != nil {
+		t.Kind, t.Body, t.Span = Inline, body, body.Span
+		body.Name = c.ident(name)
+	}
+	return t
+}
+
+// words reads a type that is made of words of the language or of C.
+func (c *converter) words(words []lexer.Token) *Type {
+	t := &Type{Kind: Prim, Span: c.at(words[0]).To(c.at(words[len(words)-1]))}
+	switch words[0].Value {
+	case "void":
+		t.Kind = Void
+	case "opaque":
+		t.Kind = Opaque
+	case "string":
+		t.Kind = String
+	}
+	var all []string
+	for _, w := range words {
+		all = append(all, w.Value)
+	}
+	t.Name = strings.Join(all, " ")
+	return t
+}

@@ -1,0 +1,244 @@
+package syntax
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// converter makes the tree of one definition from what participle parsed, and
+// refuses what the grammar takes only to name it.
+type converter struct {
+	s      *scanner
+	toks   []token
+	broken bool
+}
+
+func (c *converter) report(d diag.Diagnostic) { c.s.report(d) }
+
+// at returns the span of a token.
+func (c *converter) at(t lexer.Token) source.Span {
+	return c.s.span(t.Pos.Offset, t.Pos.Offset+c.width(t))
+}
+
+// width returns the extent of a token in the text: 0 for one that was put in.
+func (c *converter) width(t lexer.Token) int {
+	i := sort.Search(len(c.toks), func(i int) bool { return c.toks[i].start >= t.Pos.Offset })
+	for ; i < len(c.toks) && c.toks[i].start == t.Pos.Offset; i++ {
+		if c.toks[i].text == t.Value {
+			return c.toks[i].end - c.toks[i].start
+		}
+	}
+	return len(t.Value)
+}
+
+func (c *converter) ident(t lexer.Token) Ident {
+	if t.Value == "" {
+		return Ident{}
+	}
+	return Ident{t.Value, c.at(t)}
+}
+
+func (c *converter) value(g *gValue) Value {
+	if g == nil {
+		return Value{}
+	}
+	switch {
+	case g.Name.Value != "":
+		return Value{Span: c.at(g.Name), Text: g.Name.Value, Name: true}
+	case g.Str.Value != "":
+		return Value{Span: c.at(g.Str), Text: g.Str.Value, Str: true}
+	}
+	v := Value{Span: c.at(g.Number), Text: g.Number.Value}
+	neg, abs, err := Number(v.Text)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "out of range"), err == nil && neg && abs > 1<<63:
+		c.broken = true
+		c.report(diag.New(diag.ConstRange, v.Span, "%s does not fit into 64 bits", diag.Quote(v.Text)))
+	case err != nil:
+		c.broken = true
+		c.report(diag.New(diag.BadNumber, v.Span, "%s is no number", diag.Quote(v.Text)))
+	}
+	v.Neg, v.Abs = neg, abs
+	return v
+}
+
+func (c *converter) pointer(g *gValue) *Value {
+	if g == nil {
+		return nil
+	}
+	v := c.value(g)
+	return &v
+}
+
+// def returns the definitions of a top-level text: one, or none for a pragma.
+func (c *converter) def(g *gDef, whole source.Span) []*Def {
+	d := &Def{}
+	switch {
+	case g.Pragma != nil:
+		c.report(diag.New(diag.Pragma, whole, "pragma is left out"))
+		return nil
+	case g.Const != nil:
+		d = c.constant(g.Const)
+	case g.Typedef != nil:
+		d = &Def{Kind: Typedef, Decl: c.decl(g.Typedef, true)}
+		d.Name = d.Decl.Name
+		if d.Name.Name == "" && d.Decl.Type.Kind == Inline && d.Decl.Type.Body.Name.Name != "" {
+			d = d.Decl.Type.Body // typedef struct t {...};
+		} else if d.Name.Name == "" {
+			c.broken = true
+			c.report(diag.New(diag.SyntaxError, c.at(g.End), "found \";\", expected the new name"))
+		}
+	case g.Enum != nil:
+		d = c.enum(g.Enum.Body)
+		d.Name = c.ident(g.Enum.Name)
+	case g.Struct != nil:
+		d = c.structure(g.Struct.Body)
+		d.Name = c.ident(g.Struct.Name)
+	case g.Union != nil:
+		d = c.union(g.Union.Body)
+		d.Name = c.ident(g.Union.Name)
+	case g.Program != nil:
+		d = c.program(g.Program)
+	}
+	if d == nil || d.Name.Name == "" {
+		return nil
+	}
+	d.Span = whole
+	d.Broken = d.Broken || c.broken
+	d.Doc, d.Tail = c.s.before(whole.Start), c.s.after(whole.End)
+	return []*Def{d}
+}
+
+// constant reads name = value, and what documents write instead.
+func (c *converter) constant(g *gConst) *Def {
+	words := g.Words
+	d := &Def{Kind: Const}
+	if g.Equal.Value == "" {
+		c.broken = true
+		last := words[len(words)-1]
+		if g.Value == nil && len(words) > 1 {
+			words, last = words[:len(words)-1], words[len(words)-2]
+		}
+		switch {
+		case g.Value == nil && len(g.Words) == 1:
+			c.report(diag.New(diag.SyntaxError, c.at(last), "const %s has no value", last.Value).Helpf("write const %s = and the value", last.Value))
+		default:
+			at := c.at(last)
+			c.report(diag.New(diag.MissingEquals, at, "expected = after %s", diag.Quote(last.Value)))
+		}
+	} else if g.Value == nil {
+		c.broken = true
+		c.report(diag.New(diag.SyntaxError, c.at(g.Equal), "expected a number or the name of a constant after ="))
+	}
+	d.Value = c.value(g.Value)
+	name := words[len(words)-1]
+	d.Name = c.ident(name)
+	if isKeyword(name.Value) {
+		c.broken = true
+		c.report(diag.New(diag.SyntaxError, c.at(name), "found %s, expected a name", diag.Quote(name.Value)))
+		d.Name = Ident{}
+	}
+	if kinds := words[:len(words)-1]; len(kinds) > 0 {
+		at := c.at(kinds[0]).To(c.at(kinds[len(kinds)-1]))
+		c.report(diag.New(diag.TypedConst, at, "const %s has a type", name.Value))
+	}
+	return d
+}
+
+func (c *converter) enum(g *gEnumBody) *Def {
+	d := &Def{Kind: Enum}
+	for i, m := range g.List {
+		last := i == len(g.List)-1
+		member := &Member{Name: c.ident(m.Name), Value: c.pointer(m.Value), Doc: c.s.before(m.Name.Pos.Offset)}
+		end := member.Name.Span
+		if member.Value != nil {
+			end = member.Value.Span
+		}
+		switch {
+		case last && m.Comma.Value != "":
+			c.report(diag.New(diag.TrailingComma, c.at(m.Comma), "comma after the last member"))
+		case !last && m.Comma.Value == "":
+			c.broken = true
+			c.report(diag.New(diag.SyntaxError, c.ident(g.List[i+1].Name).Span, "found %s, expected , or }", diag.Quote(g.List[i+1].Name.Value)).
+				Helpf("put a , after %s", end.Text()))
+		}
+		member.Tail = c.s.after(end.End)
+		d.Members = append(d.Members, member)
+	}
+	if len(g.List) == 0 && !c.broken {
+		c.broken = true
+		c.report(diag.New(diag.SyntaxError, c.at(g.Close), "enum without members"))
+	}
+	return d
+}
+
+func (c *converter) structure(g *gStructBody) *Def {
+	d := &Def{Kind: Struct}
+	for _, f := range g.List {
+		d.Fields = append(d.Fields, c.field(f))
+	}
+	return d
+}
+
+func (c *converter) field(g *gField) *Decl {
+	d := c.decl(g.Decl, false)
+	d.Doc, d.Tail = c.s.before(d.Span.Start), c.s.after(g.End.Pos.Offset+c.width(g.End))
+	return d
+}
+
+func (c *converter) union(g *gUnionBody) *Def {
+	d := &Def{Kind: Union, Disc: c.decl(g.Disc, false)}
+	for _, a := range g.Arms {
+		arm := &Arm{}
+		for _, l := range a.Labels {
+			at := c.at(l.Default)
+			if l.Case != nil {
+				v := c.value(l.Case)
+				at = v.Span
+				arm.Labels = append(arm.Labels, v)
+			} else {
+				arm.Default = append(arm.Default, at)
+			}
+			arm.Span = arm.Span.To(at)
+		}
+		for _, f := range a.Decls {
+			arm.Decls = append(arm.Decls, c.field(f))
+		}
+		d.Arms = append(d.Arms, arm)
+	}
+	return d
+}
+
+func (c *converter) program(g *gProgram) *Def {
+	d := &Def{Kind: Program, Name: c.ident(g.Name), Value: c.value(g.Number)}
+	for _, v := range g.Versions {
+		ver := &Version{
+			Name: c.ident(v.Name), Number: c.value(v.Number), Doc: c.s.before(v.Word.Pos.Offset),
+			Span: c.at(v.Word).To(c.at(v.End)),
+		}
+		for _, p := range v.Procs {
+			ver.Procs = append(ver.Procs, c.proc(p))
+		}
+		d.Versions = append(d.Versions, ver)
+	}
+	return d
+}
+
+func (c *converter) proc(g *gProc) *Proc {
+	result := &Decl{Type: c.typ(g.Result), Star: len(g.Stars) > 0}
+	result.Span = result.Type.Span
+	p := &Proc{Name: c.ident(g.Name), Number: c.value(g.Number), Result: result, Span: result.Span.To(c.at(g.End))}
+	p.Doc, p.Tail = c.s.before(result.Span.Start), c.s.after(p.Span.End)
+	for _, a := range g.Args {
+		p.Args = append(p.Args, c.decl(a, false))
+	}
+	if len(g.Args) == 0 {
+		c.report(diag.New(diag.EmptyArgs, c.at(g.Open), "procedure %s has an empty list of arguments", p.Name.Name))
+	}
+	return p
+}

@@ -1,0 +1,175 @@
+package syntax
+
+import (
+	"io"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+// The grammar of one definition (RFC 4506 §6.3, RFC 5531 §12.2). It takes
+// more than the language where a wrong text can then be named: the conversion
+// refuses what it must. No production needs to try
+// and go back, so that an error is where the text goes wrong.
+type gDef struct {
+	Const   *gConst     `parser:"( 'const' @@"`
+	Typedef *gDecl      `parser:"| 'typedef' @@"`
+	Enum    *gEnumDef   `parser:"| 'enum' @@"`
+	Struct  *gStructDef `parser:"| 'struct' @@"`
+	Union   *gUnionDef  `parser:"| 'union' @@"`
+	Program *gProgram   `parser:"| 'program' @@"`
+	Pragma  *gPragma    `parser:"| 'pragma' @@ )"`
+	End     lexer.Token `parser:"@';'"`
+}
+
+// gConst: RFC 4506 has name = value; a type before the name and a missing =
+// are met in documents.
+type gConst struct {
+	Words []lexer.Token `parser:"@( Ident | 'unsigned' | 'int' | 'hyper' | 'bool' )+"`
+	Equal lexer.Token   `parser:"@'='?"`
+	Value *gValue       `parser:"@@?"`
+}
+
+type gValue struct {
+	Number lexer.Token `parser:"  @Number"`
+	Name   lexer.Token `parser:"| @Ident"`
+	Str    lexer.Token `parser:"| @String"`
+}
+
+type gPragma struct {
+	Words []lexer.Token `parser:"@( Ident | Number )*"`
+}
+
+type gEnumDef struct {
+	Name lexer.Token `parser:"@Ident"`
+	Body *gEnumBody  `parser:"@@"`
+}
+
+type gStructDef struct {
+	Name lexer.Token  `parser:"@Ident"`
+	Body *gStructBody `parser:"@@"`
+}
+
+type gUnionDef struct {
+	Name lexer.Token `parser:"@Ident"`
+	Body *gUnionBody `parser:"@@"`
+}
+
+// gEnum, gStruct and gUnion are types within a declaration: a tag, a body, or
+// both.
+type gEnum struct {
+	Tag  lexer.Token `parser:"(  @Ident"`
+	Body *gEnumBody  `parser:"@@? | @@ )"`
+}
+
+type gStruct struct {
+	Tag  lexer.Token  `parser:"(  @Ident"`
+	Body *gStructBody `parser:"@@? | @@ )"`
+}
+
+type gUnion struct {
+	Tag  lexer.Token `parser:"(  @Ident"`
+	Body *gUnionBody `parser:"@@? | @@ )"`
+}
+
+type gEnumBody struct {
+	List  []*gMember  `parser:"'{' @@*"`
+	Close lexer.Token `parser:"@'}'"`
+}
+
+type gMember struct {
+	Name  lexer.Token `parser:"@Ident"`
+	Value *gValue     `parser:"( '=' @@ )?"`
+	Comma lexer.Token `parser:"@','?"`
+}
+
+type gStructBody struct {
+	List  []*gField   `parser:"'{' @@*"`
+	Close lexer.Token `parser:"@'}'"`
+}
+
+type gField struct {
+	Decl *gDecl      `parser:"@@"`
+	End  lexer.Token `parser:"@';'"`
+}
+
+type gUnionBody struct {
+	Disc  *gDecl      `parser:"'switch' '(' @@ ')' '{'"`
+	Arms  []*gArm     `parser:"@@*"`
+	Close lexer.Token `parser:"@'}'"`
+}
+
+type gArm struct {
+	Labels []*gLabel `parser:"@@+"`
+	Decls  []*gField `parser:"@@*"`
+}
+
+type gLabel struct {
+	Case    *gValue     `parser:"(  'case' @@"`
+	Default lexer.Token `parser:"| @'default' )"`
+	Colon   lexer.Token `parser:"@':'"`
+}
+
+type gDecl struct {
+	Type  *gType        `parser:"@@"`
+	Stars []lexer.Token `parser:"@'*'*"`
+	Names []lexer.Token `parser:"@( Ident | 'unsigned' | 'int' | 'hyper' | 'bool' | 'float' | 'double' | 'string' | 'opaque' )*"`
+	Open  lexer.Token   `parser:"( @'['"`
+	Fixed *gValue       `parser:"  @@? ']'"`
+	Angle lexer.Token   `parser:"| @'<'"`
+	Max   *gValue       `parser:"  @@?"`
+	Close lexer.Token   `parser:"  @'>' )?"`
+}
+
+type gType struct {
+	Words  []lexer.Token `parser:"(  @'unsigned' @( 'int' | 'hyper' | 'char' | 'short' | 'long' )*"`
+	Prim   []lexer.Token `parser:"|  @( 'long' | 'short' | 'char' ) @( 'long' | 'int' )*"`
+	Simple []lexer.Token `parser:"|  @( 'int' | 'hyper' | 'float' | 'double' | 'quadruple' | 'bool' | 'void' | 'opaque' | 'string' )"`
+	Word1  lexer.Token   `parser:"|  @'struct'"`
+	Struct *gStruct      `parser:"   @@"`
+	Word2  lexer.Token   `parser:"|  @'union'"`
+	Union  *gUnion       `parser:"   @@"`
+	Word3  lexer.Token   `parser:"|  @'enum'"`
+	Enum   *gEnum        `parser:"   @@"`
+	Name   lexer.Token   `parser:"|  @Ident )"`
+}
+
+type gProgram struct {
+	Name     lexer.Token `parser:"@Ident '{'"`
+	Versions []*gVersion `parser:"@@*"`
+	Number   *gValue     `parser:"'}' '=' @@"`
+}
+
+type gVersion struct {
+	Word   lexer.Token `parser:"@'version'"`
+	Name   lexer.Token `parser:"@Ident '{'"`
+	Procs  []*gProc    `parser:"@@*"`
+	Number *gValue     `parser:"'}' '=' @@"`
+	End    lexer.Token `parser:"@';'"`
+}
+
+type gProc struct {
+	Result *gType        `parser:"@@"`
+	Stars  []lexer.Token `parser:"@'*'*"`
+	Name   lexer.Token   `parser:"@Ident"`
+	Open   lexer.Token   `parser:"@'('"`
+	Args   []*gDecl      `parser:"( @@ ( ',' @@ )* )? ')'"`
+	Number *gValue       `parser:"'=' @@"`
+	End    lexer.Token   `parser:"@';'"`
+}
+
+// definition satisfies participle, which wants to know the kinds of token; the
+// tokens themselves come from the splitter.
+type definition struct{}
+
+// Symbols returns the kinds of token by name.
+func (definition) Symbols() map[string]lexer.TokenType { return symbols() }
+
+// Lex returns no tokens: ParseFromLexer is what is used.
+func (definition) Lex(string, io.Reader) (lexer.Lexer, error) { return &tokenLexer{}, nil }
+
+// newParser builds the parser. The grammar is constant, so that it fails in
+// every test or in none.
+func newParser() *participle.Parser[gDef] {
+	return participle.MustBuild[gDef](participle.Lexer(definition{}), participle.UseLookahead(0))
+}

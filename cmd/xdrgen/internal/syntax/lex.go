@@ -1,0 +1,207 @@
+package syntax
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// Context is what the files of one unit share while they are parsed.
+type Context struct {
+	Macros  map[string]string                 // from -D and #define; Parse adds to it
+	Include func(name string, at source.Span) // called at each #include "name", as it is met; may call Parse
+	Report  func(diag.Diagnostic)
+}
+
+// scanner is the lexer of one file.
+type scanner struct {
+	f     *source.File
+	text  []byte
+	pos   int
+	ctx   *Context
+	toks  []token
+	notes []comment
+	defs  []*Def // from #define lines
+	conds []cond
+
+	fresh     bool // only blanks since the line began
+	slashSeen bool // a // comment was warned about
+}
+
+func (s *scanner) report(d diag.Diagnostic) { s.ctx.Report(d) }
+
+func (s *scanner) span(start, end int) source.Span {
+	return source.Span{File: s.f, Start: start, End: end}
+}
+
+// scan lexes the whole file.
+func (s *scanner) scan() {
+	s.fresh = true
+	if strings.HasPrefix(string(s.text[:min(3, len(s.text))]), "\ufeff") {
+		s.pos = 3 // byte order mark
+	}
+	for s.pos < len(s.text) {
+		if !s.active() {
+			s.skipLine()
+			continue
+		}
+		s.next()
+	}
+	for _, c := range s.conds {
+		s.report(diag.New(diag.UnbalancedIf, c.at, "%s without #endif", c.word))
+	}
+}
+
+// next lexes one token, comment or line of C.
+func (s *scanner) next() {
+	c := s.text[s.pos]
+	start := s.pos
+	switch {
+	case c == '\n':
+		s.fresh = true
+		s.pos++
+		return
+	case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
+		s.pos++
+		return
+	case c == '%' && s.fresh:
+		s.pos = s.lineEnd(start)
+		return
+	case c == '#' && s.fresh:
+		s.directive()
+		return
+	case c == '/' && s.peek(1) == '*':
+		s.blockComment()
+		return
+	case c == '/' && s.peek(1) == '/':
+		s.pos = s.endOfLine(start)
+		s.notes = append(s.notes, comment{start, s.pos})
+		if !s.slashSeen {
+			s.slashSeen = true
+			s.report(diag.New(diag.LineComment, s.span(start, s.pos), "comments that begin with // are not part of XDR"))
+		}
+		return
+	}
+	s.fresh = false
+	switch {
+	case isLetter(c):
+		for s.pos < len(s.text) && isWord(s.text[s.pos]) {
+			s.pos++
+		}
+		w := string(s.text[start:s.pos])
+		kind := tIdent
+		if isKeyword(w) {
+			kind = tKeyword
+		}
+		s.toks = append(s.toks, token{kind, start, s.pos, w})
+	case isDigit(c) || c == '-' && isDigit(s.peek(1)):
+		s.pos++
+		for s.pos < len(s.text) && isWord(s.text[s.pos]) {
+			s.pos++
+		}
+		s.toks = append(s.toks, token{tNumber, start, s.pos, string(s.text[start:s.pos])})
+	case c == '"':
+		s.quoted()
+	case strings.IndexByte("{}()[]<>;:,=*", c) >= 0:
+		s.pos++
+		s.toks = append(s.toks, token{tPunct, start, s.pos, string(c)})
+	default:
+		s.badCharacter()
+	}
+}
+
+// badCharacter reports what cannot be in an XDR file and skips it; a run of
+// such bytes is one fault.
+func (s *scanner) badCharacter() {
+	start := s.pos
+	r, n := utf8.DecodeRune(s.text[s.pos:])
+	if r == utf8.RuneError && n == 1 {
+		for s.pos < len(s.text) && (s.text[s.pos] >= 0x80 || s.text[s.pos] < ' ' && s.text[s.pos] != '\n') {
+			s.pos++
+		}
+		s.pos = max(s.pos, start+1)
+		s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "byte 0x%02x is not part of XDR", s.text[start]))
+		return
+	}
+	for s.pos < len(s.text) {
+		q, k := utf8.DecodeRune(s.text[s.pos:])
+		if q != r {
+			break
+		}
+		s.pos += k
+	}
+	s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "character %s is not part of XDR", strconv.QuoteRune(r)))
+}
+
+func (s *scanner) blockComment() {
+	start := s.pos
+	if i := bytes.Index(s.text[start+2:], []byte("*/")); i >= 0 {
+		s.pos = start + 2 + i + 2
+		s.notes = append(s.notes, comment{start, s.pos})
+		return
+	}
+	s.report(diag.New(diag.UnclosedComment, s.span(start, start+2), "comment without end"))
+	s.pos = len(s.text)
+}
+
+func (s *scanner) quoted() {
+	start := s.pos
+	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; s.pos++ {
+		if s.text[s.pos] == '"' {
+			s.pos++
+			s.toks = append(s.toks, token{tString, start, s.pos, string(s.text[start:s.pos])})
+			return
+		}
+	}
+	s.report(diag.New(diag.BadCharacter, s.span(start, start+1), "string without end"))
+}
+
+func (s *scanner) peek(n int) byte {
+	if s.pos+n < len(s.text) {
+		return s.text[s.pos+n]
+	}
+	return 0
+}
+
+// endOfLine returns the offset of the newline that ends the line at pos.
+func (s *scanner) endOfLine(pos int) int {
+	if i := bytes.IndexByte(s.text[pos:], '\n'); i >= 0 {
+		return pos + i
+	}
+	return len(s.text)
+}
+
+// lineEnd is endOfLine that goes on after a backslash, as the preprocessor
+// does.
+func (s *scanner) lineEnd(pos int) int {
+	for {
+		end := s.endOfLine(pos)
+		if end == len(s.text) || !strings.HasSuffix(strings.TrimSuffix(string(s.text[pos:end]), "\r"), `\`) {
+			return end
+		}
+		pos = end + 1
+	}
+}
+
+func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isWord(c byte) bool   { return isLetter(c) || isDigit(c) }
+
+// Number reads a constant (RFC 4506 §6.2): decimal, 0x hexadecimal, 0 octal,
+// each with an optional minus sign.
+func Number(text string) (neg bool, abs uint64, err error) {
+	digits, neg := strings.CutPrefix(text, "-")
+	base := 10
+	switch {
+	case strings.HasPrefix(digits, "0x"), strings.HasPrefix(digits, "0X"):
+		base, digits = 16, digits[2:]
+	case len(digits) > 1 && digits[0] == '0':
+		base, digits = 8, digits[1:]
+	}
+	abs, err = strconv.ParseUint(digits, base, 64)
+	return neg && abs != 0, abs, err
+}

@@ -1,0 +1,254 @@
+package syntax
+
+import (
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// maxDepth limits how deep braces nest; deeper text is no protocol.
+const maxDepth = 32
+
+// How far the repairs look: tokens ahead for a closing brace, and columns.
+const (
+	maxLook   = 4096
+	maxColumn = 512
+)
+
+// splitter cuts the tokens of a file into definitions. Where a brace or a
+// semicolon is missing in a place that leaves no doubt, it says so and goes on
+// as if it were there.
+type splitter struct {
+	f      *source.File
+	toks   []token
+	i      int
+	report func(diag.Diagnostic)
+}
+
+// next returns the tokens of the next definition, nil after the last. A nil
+// slice with ok set is a stretch that is no definition and was reported.
+func (p *splitter) next() (toks []token, ok bool) {
+	if p.i == len(p.toks) {
+		return nil, false
+	}
+	if !p.startsDef(p.i) {
+		p.junk()
+		return nil, true
+	}
+	return p.collect(), true
+}
+
+// startsDef reports whether a definition can begin at token i.
+func (p *splitter) startsDef(i int) bool {
+	switch p.toks[i].text {
+	case "const", "typedef", "enum", "struct", "union":
+		return p.toks[i].kind == tKeyword
+	case "program":
+		return p.at(i+1).kind == tIdent && (p.at(i+2).is("{") || p.at(i+2).is("version"))
+	case "pragma":
+		return p.at(i+1).kind == tIdent
+	}
+	return false
+}
+
+// at returns token i, or an empty one after the end.
+func (p *splitter) at(i int) token {
+	if i < len(p.toks) {
+		return p.toks[i]
+	}
+	n := len(p.f.Text)
+	return token{start: n, end: n}
+}
+
+// junk reports what begins no definition and skips to where one may begin.
+func (p *splitter) junk() {
+	t := p.toks[p.i]
+	if t.is(";") {
+		p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \";\" where a definition should begin").Helpf("remove it"))
+		p.i++
+		return
+	}
+	d := diag.New(diag.SyntaxError, t.span(p.f), "found %s, expected const, typedef, enum, struct, union or program", diag.Quote(t.text))
+	if t.is("}") {
+		d = d.Helpf("remove it, or look for the { that is missing above")
+	}
+	if n, ok := diag.Nearest(t.text, []string{"const", "typedef", "enum", "struct", "union", "program"}); ok && t.kind == tIdent {
+		d = d.Helpf("did you mean %s?", n)
+	}
+	p.report(d)
+	depth := 0
+	for first := p.i; p.i < len(p.toks); p.i++ {
+		t := p.toks[p.i]
+		switch {
+		case p.i > first && p.restarts(p.i, p.column(first)):
+			return
+		case t.is("{"):
+			depth++
+		case t.is("}"):
+			depth = max(depth-1, 0)
+		case t.is(";") && depth == 0:
+			p.i++
+			return
+		}
+	}
+}
+
+// column returns the column of token i, at most maxColumn.
+func (p *splitter) column(i int) int {
+	n, at := 1, p.toks[i].start
+	for n < maxColumn && at-n >= 0 && p.f.Text[at-n] != '\n' {
+		n++
+	}
+	return n
+}
+
+// restarts reports whether a new definition begins at token i although the one
+// that began in the given column has not ended: the word can stand nowhere
+// else, or it stands no further right and what comes before it has ended.
+func (p *splitter) restarts(i, column int) bool {
+	if !p.startsDef(i) {
+		return false
+	}
+	ended := p.toks[i-1].is(";") || p.toks[i-1].is("}")
+	switch p.toks[i].text {
+	case "const", "typedef":
+		return true
+	case "program", "pragma":
+		return ended && p.column(i) <= column
+	}
+	return ended && p.at(i+1).kind == tIdent && (p.at(i+2).is("{") || p.at(i+2).is("switch")) && p.column(i) <= column
+}
+
+// collect takes the definition that begins here. It always ends in a
+// semicolon, except where its braces are wrong.
+func (p *splitter) collect() []token {
+	var out []token
+	depth := 0
+	first, column := p.i, p.column(p.i)
+	typedef := p.toks[first].is("typedef")
+	var open token // the innermost { that is open, roughly
+	for ; p.i < len(p.toks); p.i++ {
+		t := p.toks[p.i]
+		if head, ok := p.lacksBrace(out, depth, typedef); ok {
+			last := out[len(out)-1]
+			p.report(diag.New(diag.MissingBrace, last.span(p.f), "%s has no { before its first line", head))
+			open = token{tPunct, last.end, last.end, "{"}
+			out = append(out, open)
+			depth++
+		}
+		if p.i > first && p.startsDef(p.i) {
+			if depth > 0 && p.restarts(p.i, column) {
+				p.report(diag.New(diag.UnclosedBrace, open.span(p.f), "this { is not closed before the next definition").
+					With(t.span(p.f), "the next definition begins here"))
+				return p.closed(out, depth)
+			}
+			if depth == 0 && (!typedef || p.toks[p.i].is("typedef") || p.toks[p.i].is("const")) && t.kind == tKeyword {
+				return p.semicolon(out)
+			}
+			if depth == 0 && t.kind != tKeyword && out[len(out)-1].is("}") {
+				return p.semicolon(out)
+			}
+		}
+		switch {
+		case t.is("{"):
+			open, depth = t, depth+1
+			if depth > maxDepth {
+				p.report(diag.New(diag.TooDeep, t.span(p.f), "braces nested more than %d deep", maxDepth))
+				p.skip(depth)
+				return nil
+			}
+		case t.is("}"):
+			if depth == 0 {
+				p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \"}\" without its {").Helpf("remove it, or look for the { that is missing above"))
+				p.skip(0)
+				return nil
+			}
+			depth--
+		case t.is(";") && depth == 0:
+			p.i++
+			return append(out, t)
+		}
+		out = append(out, t)
+	}
+	if depth > 0 {
+		p.report(diag.New(diag.UnclosedBrace, open.span(p.f), "this { is not closed at the end of the file"))
+		return p.closed(out, depth)
+	}
+	return p.semicolon(out)
+}
+
+// closed returns tokens with the braces and the semicolon that they lack.
+func (p *splitter) closed(out []token, depth int) []token {
+	end := out[len(out)-1].end
+	for ; depth > 0; depth-- {
+		out = append(out, token{tPunct, end, end, "}"})
+	}
+	return append(out, token{tPunct, end, end, ";"})
+}
+
+// semicolon reports that a definition does not end and ends it.
+func (p *splitter) semicolon(out []token) []token {
+	last := out[len(out)-1]
+	p.report(missingSemicolon(p.f, last))
+	return append(out, token{tPunct, last.end, last.end, ";"})
+}
+
+func missingSemicolon(f *source.File, last token) diag.Diagnostic {
+	return diag.New(diag.MissingSemicolon, source.Span{File: f, Start: last.end, End: last.end}, "expected ; after %s", diag.Quote(last.text))
+}
+
+// skip passes the rest of a stretch whose braces are wrong.
+func (p *splitter) skip(depth int) {
+	for p.i++; p.i < len(p.toks); p.i++ {
+		t := p.toks[p.i]
+		switch {
+		case p.startsDef(p.i) && (p.column(p.i) == 1 || depth == 0) && p.restarts(p.i, 1):
+			return
+		case t.is("{"):
+			depth++
+		case t.is("}"):
+			depth = max(depth-1, 0)
+		case t.is(";") && depth == 0:
+			p.i++
+			return
+		}
+	}
+}
+
+// lacksBrace reports whether the tokens so far are the head of a body whose {
+// is missing, and which.
+func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string, ok bool) {
+	t := p.toks[p.i]
+	if typedef || len(out) < 2 || t.is("{") || t.is(";") {
+		return "", false
+	}
+	last := out[len(out)-1]
+	switch {
+	case depth == 0 && len(out) == 2 && (out[0].is("struct") || out[0].is("enum") || out[0].is("program")):
+		head = out[0].text + " " + last.text
+	case depth == 0 && out[0].is("union") && last.is(")"):
+		head = "union " + out[1].text
+	case depth == 1 && out[0].is("program") && out[len(out)-2].is("version") && last.kind == tIdent:
+		head = "version " + last.text
+	default:
+		return "", false
+	}
+	return head, p.closesBelow()
+}
+
+// closesBelow reports whether a } without { comes before the next definition.
+func (p *splitter) closesBelow() bool {
+	depth := 0
+	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
+		switch {
+		case p.toks[i].is("{"):
+			depth++
+		case p.toks[i].is("}"):
+			if depth--; depth < 0 {
+				return true
+			}
+		case depth == 0 && i > p.i && p.restarts(i, p.column(p.i)-1):
+			return false
+		}
+	}
+	return false
+}

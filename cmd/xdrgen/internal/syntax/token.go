@@ -1,0 +1,65 @@
+package syntax
+
+import (
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// The kinds of token, as participle numbers them.
+const (
+	tIdent lexer.TokenType = -(iota + 2)
+	tKeyword
+	tNumber
+	tString
+	tPunct
+)
+
+// token is a word of the language.
+type token struct {
+	kind       lexer.TokenType
+	start, end int
+	text       string
+}
+
+func (t token) is(text string) bool { return t.text == text && t.kind != tString }
+
+func (t token) span(f *source.File) source.Span {
+	return source.Span{File: f, Start: t.start, End: t.end}
+}
+
+// isKeyword reports whether a word is reserved (RFC 4506 §6.4 (1)). The words
+// of RFC 5531 §12.3, program and version, are names elsewhere: real files use
+// them for fields.
+func isKeyword(w string) bool {
+	switch w {
+	case "bool", "case", "const", "default", "double", "quadruple", "enum", "float", "hyper", "int", "opaque",
+		"string", "struct", "switch", "typedef", "union", "unsigned", "void":
+		return true
+	}
+	return false
+}
+
+// symbols tells participle the names that the grammar uses for the kinds.
+func symbols() map[string]lexer.TokenType {
+	return map[string]lexer.TokenType{
+		"EOF": lexer.EOF, "Ident": tIdent, "Keyword": tKeyword, "Number": tNumber, "String": tString, "Punct": tPunct,
+	}
+}
+
+// tokenLexer hands the tokens of one definition to participle.
+type tokenLexer struct {
+	toks []token
+	end  int // offset of the end of input
+	i    int
+}
+
+// Next returns the next token, EOF for ever after the last.
+func (l *tokenLexer) Next() (lexer.Token, error) {
+	if l.i == len(l.toks) {
+		return lexer.EOFToken(lexer.Position{Offset: l.end}), nil
+	}
+	t := l.toks[l.i]
+	l.i++
+	return lexer.Token{Type: t.kind, Value: t.text, Pos: lexer.Position{Offset: t.start}}, nil
+}
