@@ -27,6 +27,8 @@ type row struct {
 	// Ratio is to hand doing the same, of a check or a copying decode to
 	// hand's decode; 0 if hand does not.
 	Ratio float64 `json:"ratio,omitempty"`
+	// Best is the same of the fastest rounds.
+	Best float64 `json:"best,omitempty"`
 	// Bound is the ratio that Target is about, and Met whether it holds.
 	Target *target `json:"target,omitempty"`
 	Bound  float64 `json:"bound,omitempty"`
@@ -62,14 +64,14 @@ func (r *report) add(m codec.Message, rows []row) {
 	r.Rows = append(r.Rows, rows...)
 }
 
-// find returns the time of the first codec with role, 0 if there is none.
-func (r *report) find(message, op string, role codec.Role) float64 {
+// find returns the first codec with role, nil if there is none.
+func (r *report) find(message, op string, role codec.Role) *row {
 	for i := range r.Rows {
 		if x := &r.Rows[i]; x.Message == message && x.Op == op && x.Role == role {
-			return x.NS
+			return x
 		}
 	}
-	return 0
+	return nil
 }
 
 // finish computes the ratios.
@@ -80,8 +82,8 @@ func (r *report) finish() {
 		if like == codec.OpCheck || like == codec.OpCopy {
 			like = codec.OpDecode
 		}
-		if hand := r.find(x.Message, like, codec.Limit); hand > 0 {
-			x.Ratio = x.NS / hand
+		if hand := r.find(x.Message, like, codec.Limit); hand != nil {
+			x.Ratio, x.Best = x.NS/hand.NS, x.Low/hand.Low
 		}
 		t, ok := target{}, false
 		switch x.Role {
@@ -97,15 +99,15 @@ func (r *report) finish() {
 		if !ok {
 			continue
 		}
-		if base := r.base(x, t.Of); base > 0 {
-			x.Target, x.Bound = &t, x.NS/base
+		if base := r.base(x, t.Of); base != nil {
+			x.Target, x.Bound = &t, x.NS/base.NS
 			x.Met = t.met(x.Bound)
 		}
 	}
 }
 
-// base returns the time that x is compared with.
-func (r *report) base(x *row, of string) float64 {
+// base returns the row that x is compared with, nil if there is none.
+func (r *report) base(x *row, of string) *row {
 	switch of {
 	case ofHand:
 		return r.find(x.Message, x.Op, codec.Limit)
@@ -118,8 +120,8 @@ func (r *report) base(x *row, of string) float64 {
 	if op == codec.OpFresh {
 		op = codec.OpDecode // reuse is what ours is for, a fresh value what C's users do
 	}
-	if ns := r.find(x.Message, op, codec.Generated); ns > 0 {
-		return ns
+	if ours := r.find(x.Message, op, codec.Generated); ours != nil {
+		return ours
 	}
 	return r.find(x.Message, op, codec.Limit)
 }
@@ -140,19 +142,19 @@ func (r *report) writeTable(out io.Writer) error {
 		x := &r.Rows[i]
 		if x.Message != message {
 			message = x.Message
-			fmt.Fprintf(w, "\nmessage %s, %d bytes\top\tns\tlow to high\tratio\tallocs\ttarget\n", message, r.sizes[message])
+			fmt.Fprintf(w, "\nmessage %s, %d bytes\top\tns\tlow to high\tratio\tat best\tallocs\ttarget\n", message, r.sizes[message])
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s to %s\t%s\t%s\t%s\n", x.Codec, x.Op,
-			number(x.NS), number(x.Low), number(x.High), x.ratio(), x.allocs(), x.target())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s to %s\t%s\t%s\t%s\t%s\n", x.Codec, x.Op,
+			number(x.NS), number(x.Low), number(x.High), ratio(x.Ratio), ratio(x.Best), x.allocs(), x.target())
 	}
 	return w.Flush()
 }
 
-func (x *row) ratio() string {
-	if x.Ratio == 0 {
+func ratio(v float64) string {
+	if v == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", x.Ratio)
+	return fmt.Sprintf("%.2f", v)
 }
 
 func (x *row) allocs() string {

@@ -27,7 +27,7 @@ func dirplusDecoders() []Shape {
 		}),
 		s("optional attributes as pointers into a slab", func(b []byte) (int, error) {
 			if pointers.slab == nil {
-				pointers.slab = make([]hand.Attr, 0, 129)
+				pointers.slab = make([]hand.OptAttr, 0, 129)
 			}
 			pointers.slab = pointers.slab[:0]
 			return pointers.decode(b)

@@ -125,37 +125,26 @@ func attrNext(a *hand.OptAttr, d *decoder) error {
 // dirPointers has its attributes behind pointers: lent from slab while it has
 // room, else allocated.
 type dirPointers struct {
-	slab    []hand.Attr
-	dirAttr *hand.Attr
+	slab    []hand.OptAttr
+	dirAttr *hand.OptAttr
 	entries []pointerEntry
 }
 
 type pointerEntry struct {
 	id, cookie   uint64
 	name, handle []byte
-	attr         *hand.Attr
+	attr         *hand.OptAttr
 }
 
-func (v *dirPointers) attr(b []byte, off int) (*hand.Attr, int) {
-	if len(b)-off < 88 {
-		return nil, -1
-	}
-	w := b[off : off+88 : off+88]
-	if be.Uint32(w) != 1 {
-		return nil, -1
-	}
-	var a *hand.Attr
+func (v *dirPointers) attr(b []byte, off int) (*hand.OptAttr, int) {
+	var a *hand.OptAttr
 	if n := len(v.slab); n < cap(v.slab) {
 		v.slab = v.slab[:n+1]
 		a = &v.slab[n]
 	} else {
-		a = new(hand.Attr)
+		a = new(hand.OptAttr)
 	}
-	*a = attrLiteral(w)
-	if a.Type-hand.File > hand.Pipe-hand.File {
-		return nil, -1
-	}
-	return a, off + 88
+	return a, attrOffset(a, b, off)
 }
 
 func (v *dirPointers) decode(b []byte) (int, error) {

@@ -80,15 +80,16 @@ func TestTable(t *testing.T) {
 			return nil
 		})})
 	}
-	results, err := measure.Interleaved(cases, 15, 4*time.Millisecond)
+	results, err := measure.Interleaved(cases, 61, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := 0.0
+	base, low := 0.0, 0.0
 	for i, r := range results {
 		if i == 0 || all[i].Message != all[i-1].Message || all[i].Op != all[i-1].Op {
-			base = r.NS
+			base, low = r.NS, r.Low
 		}
-		t.Logf("%s %-6s %-52s %8.1f ns %5.2f %3.0f allocs", all[i].Message, all[i].Op, r.Name, r.NS, r.NS/base, r.Allocs)
+		t.Logf("%s %-6s %-52s %8.1f ns %5.2f, fastest rounds %5.2f, %3.0f allocs",
+			all[i].Message, all[i].Op, r.Name, r.NS, r.NS/base, r.Low/low, r.Allocs)
 	}
 }
