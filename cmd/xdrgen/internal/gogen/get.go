@@ -247,12 +247,12 @@ func (r *getter) opaque(t *ir.Type, v place) {
 // inlineOpaque reads n bytes and their padding from the stream. The count is
 // compared in 64 bits with what is left.
 func (r *getter) inlineOpaque(n string, v place) {
-	pad := jen.Uint64().Call(jen.Id(n)).Op("+").Lit(3).Op("&^").Lit(3)
+	pad := jen.Parens(jen.Uint64().Call(jen.Id(n)).Op("+").Lit(3)).Op("&^").Lit(3)
 	left := jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off))
 	size := func() *jen.Statement { return jen.Int().Call(jen.Id(n)) }
 	r.stmt(
-		jen.If(jen.Parens(pad).Op(">").Add(left)).Block(
-			jen.Return(jen.Id(r.off), v.short(jen.Id(r.buf), jen.Id(r.off), size()))),
+		jen.If(pad.Op(">").Add(left)).Block(
+			jen.Return(jen.Id(r.off), v.short(jen.Id(r.buf), jen.Id(r.off), jen.Qual(xdrPath, "Padded").Call(size())))),
 		jen.If(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(jen.Id(r.buf), jen.Id(r.off), size())).Block(
 			jen.Return(jen.Id(r.off), v.fail("CodePadding", jen.Id(r.off).Op("+").Add(size()),
 				jen.Qual(xdrPath, "PadBits").Call(jen.Id(r.buf), jen.Id(r.off), size()), jen.Lit(0)))),

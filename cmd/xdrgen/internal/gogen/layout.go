@@ -193,19 +193,37 @@ func structFields(d *ir.Decl) []*ir.Field {
 	return d.Fields
 }
 
-// inlineArm is the memory up to which a union's arm lies in the union itself,
-// wherever the union is used (D2).
-const inlineArm = 64
+// inlineArms is the memory up to which the arms of a union that may occur
+// many times in a message lie in the union itself, all together (ADR 0002).
+const inlineArms = 128
 
 // byPointer reports whether arm a of union d is held by pointer, out of the
-// Decoder's slab: where it is large, and the union may occur many times in a message.
-// A union that a message holds once keeps all its arms inline (ADR 0002).
+// Decoder's slab. A union that a message holds once keeps its arms inline; one
+// that may occur many times only the first ones that fit inlineArms, so that a
+// short item on the wire never costs much memory (D2).
 func (g *gen) byPointer(d *ir.Decl, a *ir.Arm) bool {
 	u := a.Field.Type.Underlying()
 	if u.Kind == ir.Ref && u.Ref.Recursive {
 		return true
 	}
-	return g.many[d] && g.memOf(a.Field.Type).size > inlineArm
+	if !g.many[d] {
+		return false
+	}
+	used := 0
+	for _, b := range d.Arms {
+		if b.Field == nil {
+			continue
+		}
+		size := g.memOf(b.Field.Type).size
+		fits := used+size <= inlineArms
+		if b == a {
+			return !fits
+		}
+		if fits {
+			used += size
+		}
+	}
+	return false
 }
 
 // findMany marks every declaration that one message may hold many times:

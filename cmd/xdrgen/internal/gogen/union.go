@@ -84,7 +84,8 @@ func (g *gen) arms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other
 		}
 		cases = append(cases, jen.Case(labels...).Block(code...))
 	}
-	if !hasDefault && other != nil {
+	both := d.Disc.Type.Underlying().Kind == ir.Bool && len(cases) == 2
+	if !hasDefault && !both && other != nil {
 		cases = append(cases, jen.Default().Block(other...))
 	}
 	return jen.Switch(disc()).Block(cases...)
