@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/bind"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
@@ -28,6 +29,7 @@ type unit struct {
 	imports []*unit // all units it builds on, directly or not, in order of first include
 	imp     *ir.Import
 	bind    *ir.Bind
+	open    []bind.Word // of the sidecar: enums that take any number
 
 	scope   map[string]*symbol
 	syms    []*symbol // in source order
@@ -78,7 +80,9 @@ func (c *compiler) loadRoot() (*unit, error) {
 		}
 		u.files = append(u.files, &syntax.File{Source: f})
 	}
-	c.loadBind(u, c.o.Files)
+	if err := c.loadBind(u, c.o.Files); err != nil {
+		return nil, err
+	}
 	for i := range u.files {
 		parsed := c.parse(u, u.files[i].Source)
 		*u.files[i] = *parsed
@@ -256,7 +260,10 @@ func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
 		u.have[fileAbs] = true
 		u.files = append(u.files, &syntax.File{Source: f})
 	}
-	c.loadBind(u, []string{names[0], names[0]})
+	if err := c.loadBind(u, names); err != nil {
+		c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
+		return nil
+	}
 	for i := range u.files {
 		*u.files[i] = *c.parse(u, u.files[i].Source)
 	}

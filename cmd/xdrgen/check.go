@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+)
+
+// run checks one unit. The findings are the result: they go to stdout.
+func (c *checkCmd) run(env environment) int {
+	defs, err := defines(c.Define)
+	if err != nil {
+		return usage(env, err)
+	}
+	r, err := sema.Compile(sema.Options{Files: c.Files, Include: c.Include, Defines: defs})
+	if err != nil {
+		return failed(env, err)
+	}
+	errors, warnings := diag.Count(r.Diags)
+	shown, hidden := diag.Limit(r.Diags, c.Errors)
+	if c.Format == "json" {
+		err = printJSON(env.stdout, shown, errors, warnings, hidden)
+	} else {
+		err = printText(env.stdout, shown, color(c.Color, env.stdout, env))
+		summary(env.stderr, errors, warnings, hidden)
+	}
+	switch {
+	case err != nil:
+		return failed(env, err)
+	case errors > 0, c.Strict && warnings > 0:
+		return exitFindings
+	}
+	return exitClean
+}
+
+func printText(w io.Writer, ds []diag.Diagnostic, colored bool) error {
+	for _, d := range ds {
+		if err := diag.WriteText(w, d, diag.TextOptions{Color: colored}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printJSON(w io.Writer, ds []diag.Diagnostic, errors, warnings, hidden int) error {
+	for _, d := range ds {
+		if err := diag.WriteJSON(w, d); err != nil {
+			return err
+		}
+	}
+	return diag.WriteJSONSummary(w, errors, warnings, hidden)
+}
+
+// summary says how many there are, unless there are none.
+func summary(w io.Writer, errors, warnings, hidden int) {
+	if errors+warnings == 0 {
+		return
+	}
+	fmt.Fprintf(w, "xdrgen: %s, %s", count(errors, "error"), count(warnings, "warning"))
+	if hidden > 0 {
+		fmt.Fprintf(w, "; %s not shown, -errors 0 shows all", count(hidden, "error"))
+	}
+	fmt.Fprintln(w)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+)
+
+// run compiles one unit to Go. The names of the files that changed go to
+// stdout; with errors, nothing is written.
+func (g *genCmd) run(env environment) int {
+	defs, err := defines(g.Define)
+	if err != nil {
+		return usage(env, err)
+	}
+	if !token.IsIdentifier(g.Package) {
+		return usage(env, fmt.Errorf("-package %s: expected a Go package name", g.Package))
+	}
+	r, err := sema.Compile(sema.Options{
+		Files: g.Files, Include: g.Include, Defines: defs, ImportRoot: g.ImportRoot, BindFile: g.Bind, Generate: true,
+	})
+	if err != nil {
+		return failed(env, err)
+	}
+	var files []gogen.File
+	if r.Unit != nil {
+		var more []diag.Diagnostic
+		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
+			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")),
+		})
+		if err != nil {
+			return failed(env, err)
+		}
+		r.Diags = append(r.Diags, more...)
+		diag.Sort(r.Diags, r.Files)
+	}
+	errs, warnings := diag.Count(r.Diags)
+	shown, hidden := diag.Limit(r.Diags, g.Errors)
+	if err := printText(env.stderr, shown, color(g.Color, env.stderr, env)); err != nil {
+		return failed(env, err)
+	}
+	summary(env.stderr, errs, warnings, hidden)
+	if errs > 0 {
+		return exitFindings
+	}
+	if err := os.MkdirAll(g.Out, 0o777); err != nil {
+		return failed(env, err)
+	}
+	for _, f := range files {
+		name := filepath.Join(g.Out, f.Name)
+		changed, err := writeFile(name, f.Content)
+		if err != nil {
+			return failed(env, err)
+		}
+		if changed {
+			fmt.Fprintln(env.stdout, filepath.ToSlash(name))
+		}
+	}
+	return exitClean
+}
+
+// writeFile replaces a file in one step, unless it holds that text already.
+func writeFile(name string, text []byte) (changed bool, err error) {
+	old, err := os.ReadFile(name)
+	if err == nil && bytes.Equal(old, text) {
+		return false, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	if _, err = tmp.Write(text); err != nil {
+		_ = tmp.Close()
+		return false, err
+	}
+	if err = tmp.Chmod(0o644); err != nil {
+		_ = tmp.Close()
+		return false, err
+	}
+	if err = tmp.Close(); err != nil {
+		return false, err
+	}
+	return true, os.Rename(tmp.Name(), name)
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// importPath returns the import path of the output folder: the sidecar's, else
+// from the go.mod above it, else "".
+func importPath(dir, declared string) string {
+	if declared != "" {
+		return declared
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for root := abs; ; root = filepath.Dir(root) {
+		text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+		if err == nil {
+			rel, err := filepath.Rel(root, abs)
+			if err != nil {
+				return ""
+			}
+			return path.Join(modulePath(string(text)), filepath.ToSlash(rel))
+		}
+		if root == filepath.Dir(root) {
+			return ""
+		}
+	}
+}
+
+func modulePath(gomod string) string {
+	for _, l := range strings.Split(gomod, "\n") {
+		if w := strings.Fields(l); len(w) > 1 && w[0] == "module" {
+			return strings.Trim(w[1], `"`)
+		}
+	}
+	return ""
+}

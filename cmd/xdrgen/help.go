@@ -1,0 +1,111 @@
+package main
+
+import "runtime/debug"
+
+// help returns the text on a topic.
+func help(topic string) (text string, ok bool) {
+	switch topic {
+	case "":
+		return helpMain, true
+	case "check":
+		return helpCheck + helpUnit + helpExit, true
+	case "gen":
+		return helpGen + helpUnit + helpBind + helpExit, true
+	case "version":
+		return "Usage: xdrgen version\n\nPrint the version of this tool.\n", true
+	case "sidecar":
+		return helpBind[1:], true
+	case "exit-codes":
+		return helpExit[1:], true
+	}
+	return "", false
+}
+
+const helpMain = `xdrgen compiles XDR (RFC 4506) and RPC (RFC 5531) definitions.
+
+Examples:
+  xdrgen check file.x                       find faults, with the fix of each
+  xdrgen gen -o . -package proto file.x     write a Go package
+  xdrgen check -strict -I spec/x spec/x/rpcrdma2/*.x
+
+Commands:
+  check     check the files of one unit
+  gen       write the Go package of one unit
+  version   print the version of this tool
+
+Further help: xdrgen help check, gen, sidecar, exit-codes
+`
+
+const helpCheck = `Check the files of one unit: files that share one scope.
+
+Usage: xdrgen check [-strict] [-format text|json] [-I dir] [-D name=value] [-errors n] FILE.x...
+
+Examples:
+  xdrgen check nfs_prot.x
+  xdrgen check -strict -format json mount.x
+  xdrgen check -D MAXNAMELEN=1025 nlm_prot.x
+
+Findings go to stdout. An error is what has no meaning, or several; a warning
+is what real files write beyond the RFC and has one reading only.
+
+  -strict         warnings are findings too: exit code 3
+  -format FORMAT  text, or json: one object a line, the last of type summary
+`
+
+const helpGen = `Write the Go package of one unit.
+
+Usage: xdrgen gen -o DIR -package NAME [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] FILE.x...
+
+Examples:
+  xdrgen gen -o . -package proto proto.x
+  xdrgen gen -o gen/rpcrdma2 -package rpcrdma2 spec/x/rpcrdma2/*.x
+  xdrgen gen -o gen/ext -package ext -I spec/x -import-root example.org/m/gen spec/x/ext/ext.x
+
+Only files that change are written, and their names printed. With errors
+nothing is written.
+
+  -o DIR             folder of the package
+  -package NAME      Go package name
+  -import-root PATH  Go import path above the units included, where their sidecars name none
+  -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
+`
+
+const helpUnit = `  -I DIR          folder of units: #include "unit/file.x" is looked for there first
+  -D NAME=VALUE   constant, or with no value a flag for #ifdef
+  -errors N       stop after N errors; 0 shows all (default 20)
+  -color WHEN     auto, always or never; NO_COLOR and TERM=dumb are minded
+
+An #include of a file in another folder imports that folder as a unit: its
+declarations can be used and are not written again.
+`
+
+const helpBind = `
+Sidecar, one statement a line, # begins a comment:
+  package  GOIMPORTPATH
+  prefix   TEXT                      dropped from Go names
+  rename   XDRNAME GoName            also struct.field
+  import   unit/file.x               as #include
+  open     ENUM                      takes numbers that are no members
+  code     SPACE CONST TYPE|void     SPACE: header-type, property, characteristic, error, operation
+  ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
+`
+
+const helpExit = `
+Exit codes: 0 clean, 1 failed (files, the tool itself), 2 usage, 3 findings.
+Under go run and go generate all but 0 become 1; go tool passes them on.
+`
+
+// version describes the build.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "xdrgen (unknown build)"
+	}
+	out := "xdrgen " + info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			out += " " + s.Value
+		}
+	}
+	return out + " " + info.GoVersion
+}

@@ -1,0 +1,232 @@
+// Package bind reads sidecars: the files <unit>.bind that say what a unit's
+// XDR cannot. The form is one statement per line, words separated by blanks,
+// # begins a comment:
+//
+//	package  GOIMPORTPATH
+//	prefix   TEXT                       dropped from Go names
+//	rename   XDRNAME GoName             also struct.field, union.arm
+//	import   unit/file.x                as #include in the first line of the unit
+//	open     ENUM                       numbers that are no members are legal too
+//	code     SPACE CONST TYPE|void      SPACE: header-type, property, characteristic, error, operation
+//	ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
+//
+// Parse checks the form; whether the names exist is for sema to say.
+package bind
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// File is a parsed sidecar.
+type File struct {
+	Bind    *ir.Bind
+	Imports []Word // the places of Bind.Imports
+	Open    []Word // enums that take any number
+}
+
+// Word is a word of a sidecar and its place.
+type Word struct {
+	Text string
+	Pos  source.Span
+}
+
+// Parse reads a sidecar. Faulty lines are reported and left out.
+func Parse(f *source.File, report func(diag.Diagnostic)) *File {
+	p := &parser{f: f, report: report, out: &File{Bind: &ir.Bind{File: f.Name}}, seen: map[string]source.Span{}}
+	start := 0
+	for start <= len(f.Text) {
+		end := start
+		for end < len(f.Text) && f.Text[end] != '\n' {
+			end++
+		}
+		if w := p.words(start, end); len(w) > 0 {
+			p.line(w)
+		}
+		start = end + 1
+	}
+	return p.out
+}
+
+type parser struct {
+	f      *source.File
+	report func(diag.Diagnostic)
+	out    *File
+	seen   map[string]source.Span
+}
+
+// words splits one line; a word that begins with # ends it.
+func (p *parser) words(start, end int) []Word {
+	var out []Word
+	for i := start; i < end; {
+		for i < end && blank(p.f.Text[i]) {
+			i++
+		}
+		from := i
+		for i < end && !blank(p.f.Text[i]) {
+			i++
+		}
+		if from == i || p.f.Text[from] == '#' {
+			break
+		}
+		out = append(out, Word{string(p.f.Text[from:i]), source.Span{File: p.f, Start: from, End: i}})
+	}
+	return out
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+// form returns how a statement is written and the number of its words.
+func form(word string) (text string, n int) {
+	switch word {
+	case "package":
+		return "package GOIMPORTPATH", 2
+	case "prefix":
+		return "prefix TEXT", 2
+	case "rename":
+		return "rename XDRNAME GoName", 3
+	case "import":
+		return "import unit/file.x", 2
+	case "open":
+		return "open ENUM", 2
+	case "code":
+		return "code SPACE CONST TYPE|void", 4
+	case "ddp":
+		return "ddp PROGRAM.VERSION.PROC args|result field.path", 4
+	}
+	return "", 0
+}
+
+func (p *parser) line(w []Word) {
+	text, n := form(w[0].Text)
+	all := w[0].Pos.To(w[len(w)-1].Pos)
+	switch {
+	case n == 0:
+		d := diag.New(diag.BindUnknownWord, w[0].Pos, "%s is no statement of a sidecar", diag.Quote(w[0].Text))
+		if near, ok := diag.Nearest(w[0].Text, []string{"package", "prefix", "rename", "import", "open", "code", "ddp"}); ok {
+			d = d.Helpf("did you mean %s?", near)
+		}
+		p.report(d)
+		return
+	case len(w) != n:
+		p.report(diag.New(diag.BindSyntax, all, "found %d words, expected %s", len(w), text))
+		return
+	}
+	b := p.out.Bind
+	switch w[0].Text {
+	case "package":
+		if p.once("package", w[0].Pos, "package") {
+			b.Package = w[1].Text
+		}
+	case "prefix":
+		if p.once("prefix "+w[1].Text, w[1].Pos, "prefix "+w[1].Text) {
+			b.Prefixes = insertPrefix(b.Prefixes, ir.Prefix{Pos: w[1].Pos, Text: w[1].Text})
+		}
+	case "rename":
+		switch {
+		case !isGoName(w[2].Text):
+			p.report(diag.New(diag.BindSyntax, w[2].Pos, "%s is no exported Go name", diag.Quote(w[2].Text)).Helpf("begin it with a capital letter; letters, digits and _ follow"))
+		case p.once("rename "+w[1].Text, w[1].Pos, "rename of "+w[1].Text):
+			b.Renames = append(b.Renames, ir.Rename{Pos: w[1].Pos, XDR: w[1].Text, GoName: w[2].Text})
+		}
+	case "import":
+		if p.once("import "+w[1].Text, w[1].Pos, "import of "+w[1].Text) {
+			b.Imports = append(b.Imports, w[1].Text)
+			p.out.Imports = append(p.out.Imports, w[1])
+		}
+	case "open":
+		if p.once("open "+w[1].Text, w[1].Pos, "open of "+w[1].Text) {
+			p.out.Open = append(p.out.Open, w[1])
+		}
+	case "code":
+		p.code(w)
+	case "ddp":
+		p.ddp(w, all)
+	}
+}
+
+// once reports a second statement about the same thing.
+func (p *parser) once(key string, at source.Span, what string) bool {
+	if first, ok := p.seen[key]; ok {
+		p.report(diag.New(diag.BindDuplicate, at, "second %s", what).With(first, "the first is here"))
+		return false
+	}
+	p.seen[key] = at
+	return true
+}
+
+// insertPrefix keeps the prefixes longest first.
+func insertPrefix(list []ir.Prefix, x ir.Prefix) []ir.Prefix {
+	i := 0
+	for i < len(list) && len(list[i].Text) >= len(x.Text) {
+		i++
+	}
+	list = append(list, ir.Prefix{})
+	copy(list[i+1:], list[i:])
+	list[i] = x
+	return list
+}
+
+func (p *parser) code(w []Word) {
+	spaces := []string{"header-type", "property", "characteristic", "error", "operation"}
+	known := false
+	for _, s := range spaces {
+		known = known || s == w[1].Text
+	}
+	if !known {
+		d := diag.New(diag.BindSyntax, w[1].Pos, "%s is no space of code points", diag.Quote(w[1].Text)).
+			Helpf("use one of %s", strings.Join(spaces, ", "))
+		if near, ok := diag.Nearest(w[1].Text, spaces); ok {
+			d = d.Helpf("did you mean %s?", near)
+		}
+		p.report(d)
+		return
+	}
+	if !p.once("code "+w[1].Text+" "+w[2].Text, w[2].Pos, "code "+w[2].Text) {
+		return
+	}
+	c := ir.CodePoint{Pos: w[0].Pos.To(w[3].Pos), Space: w[1].Text, Const: w[2].Text}
+	if w[3].Text != "void" {
+		c.Type = w[3].Text
+	}
+	p.out.Bind.Codes = append(p.out.Bind.Codes, c)
+}
+
+func (p *parser) ddp(w []Word, all source.Span) {
+	proc := strings.Split(w[1].Text, ".")
+	path := strings.Split(w[3].Text, ".")
+	switch {
+	case len(proc) != 3 || hasEmpty(proc):
+		p.report(diag.New(diag.BindSyntax, w[1].Pos, "found %s, expected PROGRAM.VERSION.PROC", diag.Quote(w[1].Text)))
+	case w[2].Text != "args" && w[2].Text != "result":
+		p.report(diag.New(diag.BindSyntax, w[2].Pos, "found %s, expected args or result", diag.Quote(w[2].Text)))
+	case hasEmpty(path):
+		p.report(diag.New(diag.BindSyntax, w[3].Pos, "found %s, expected names with dots between", diag.Quote(w[3].Text)))
+	case p.once("ddp "+w[1].Text+" "+w[2].Text+" "+w[3].Text, all, "ddp of "+w[3].Text):
+		p.out.Bind.DDP = append(p.out.Bind.DDP, ir.DDPBinding{
+			Pos: all, Program: proc[0], Version: proc[1], Proc: proc[2], Reply: w[2].Text == "result", Path: path,
+		})
+	}
+}
+
+func hasEmpty(words []string) bool {
+	for _, w := range words {
+		if w == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func isGoName(s string) bool {
+	for i, r := range s {
+		if i == 0 && !unicode.IsUpper(r) || r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,211 @@
+package sema
+
+import (
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// resolveDDP follows the path of one binding from the argument or result to
+// the item (RFC 8166 §6.1): through structs, union arms, optional data, lists
+// and arrays. Where a procedure takes several arguments, the path begins with
+// the name of one.
+func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding) {
+	proc, ok := c.ddpProc(u, b)
+	if !ok {
+		return
+	}
+	roots := proc.Args
+	if b.Reply {
+		roots = nil
+		if proc.Result != nil {
+			roots = []*ir.Field{{Name: "result", Type: proc.Result}}
+		}
+	}
+	if len(roots) == 0 {
+		c.report(diag.New(diag.BindPath, b.Pos, "procedure %s takes no such data: void", b.Proc).With(proc.Pos, "declared here"))
+		return
+	}
+	path := b.Path
+	root := roots[0]
+	if len(roots) > 1 {
+		if root = findField(roots, path[0]); root == nil || len(path) == 1 {
+			c.report(diag.New(diag.BindPath, b.Pos, "procedure %s has %d arguments: begin the path with %s and go on to a field", b.Proc, len(roots), fieldNames(roots)))
+			return
+		}
+		path = path[1:]
+	}
+	again, ok := c.walkDDP(b, root.Type, path)
+	if !ok {
+		return
+	}
+	if again != nil {
+		c.report(ambiguous(b, again.Name+", which holds itself, at any depth"))
+		return
+	}
+	var found [][]string
+	for _, r := range roots {
+		s := search{owner: b.Owner, field: b.Field, on: map[*ir.Decl]bool{}, dead: map[*ir.Decl]bool{}}
+		if len(roots) > 1 {
+			s.path = []string{r.Name}
+		}
+		s.typ(r.Type)
+		found = append(found, s.found...)
+	}
+	for _, f := range found {
+		if other := strings.Join(f, "."); other != strings.Join(b.Path, ".") {
+			c.report(ambiguous(b, other))
+			return
+		}
+	}
+}
+
+func ambiguous(b *ir.DDPBinding, other string) diag.Diagnostic {
+	return diag.New(diag.BindAmbiguous, b.Pos, "field %s of %s is reached by %s as well", b.Field.Name, b.Owner.Name, other).
+		With(b.Field.Pos, "the field is declared here").
+		Note("which data may be reduced is told by field and procedure, so one cannot be chosen without the other")
+}
+
+// ddpProc finds the procedure of a binding.
+func (c *compiler) ddpProc(u *unit, b *ir.DDPBinding) (*ir.Proc, bool) {
+	s := u.scope[b.Program]
+	if s == nil || s.decl.Kind != ir.Program {
+		c.report(diag.New(diag.BindUnknownName, b.Pos, "no program %s", b.Program))
+		return nil, false
+	}
+	b.Prog = s.decl.Program.Number
+	for _, v := range s.decl.Program.Versions {
+		if v.Name != b.Version {
+			continue
+		}
+		b.Vers = v.Number
+		for _, p := range v.Procs {
+			if p.Name == b.Proc {
+				b.Number = p.Number
+				return p, true
+			}
+		}
+		c.report(diag.New(diag.BindUnknownName, b.Pos, "version %s has no procedure %s", b.Version, b.Proc).With(v.Pos, "declared here"))
+		return nil, false
+	}
+	c.report(diag.New(diag.BindUnknownName, b.Pos, "program %s has no version %s", b.Program, b.Version).With(s.span, "declared here"))
+	return nil, false
+}
+
+// walkDDP follows a path and stores the item in b. It also returns a type on
+// the way that holds itself, if there is one: then the path can be gone again.
+func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *ir.Decl, ok bool) {
+	for i, name := range path {
+		d := inside(t)
+		if d == nil {
+			c.report(diag.New(diag.BindPath, b.Pos, "%s has no fields: %s", strings.Join(b.Path[:len(b.Path)-len(path)+i], "."), describe(t.Underlying())))
+			return nil, false
+		}
+		fields := fieldsOf(d)
+		f := findField(fields, name)
+		if f == nil {
+			c.report(diag.New(diag.BindPath, b.Pos, "%s %s has no field %s", kindName(d.Kind), d.Name, name).
+				With(d.Pos, "declared here").Helpf("use one of %s", fieldNames(fields)))
+			return nil, false
+		}
+		b.Owner, b.Field, t = d, f, f.Type
+		if d.Recursive {
+			again = d
+		}
+	}
+	switch t.Underlying().Kind {
+	case ir.Opaque, ir.FixedOpaque, ir.String, ir.Array, ir.FixedArray:
+		return again, true
+	}
+	c.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or an array", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
+		With(b.Field.Pos, "declared here"))
+	return nil, false
+}
+
+// inside returns the struct or union that a type holds: itself, or behind
+// optional data, lists and arrays.
+func inside(t *ir.Type) *ir.Decl {
+	for {
+		t = t.Underlying()
+		switch t.Kind {
+		case ir.Optional, ir.Array, ir.FixedArray:
+			t = t.Elem
+			continue
+		case ir.ListOf, ir.ListHead:
+			return t.Ref
+		case ir.Ref:
+			if t.Ref.Kind == ir.Struct || t.Ref.Kind == ir.Union {
+				return t.Ref
+			}
+		}
+		return nil
+	}
+}
+
+// fieldsOf returns the fields of a struct, the elements' of a list node, the
+// arms of a union.
+func fieldsOf(d *ir.Decl) []*ir.Field {
+	if d.List != nil {
+		return d.List.Elem
+	}
+	if d.Kind == ir.Struct {
+		return d.Fields
+	}
+	var out []*ir.Field
+	for _, a := range d.Arms {
+		if a.Field != nil {
+			out = append(out, a.Field)
+		}
+	}
+	return out
+}
+
+func findField(fields []*ir.Field, name string) *ir.Field {
+	for _, f := range fields {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+func fieldNames(fields []*ir.Field) string {
+	var names []string
+	for _, f := range fields[:min(len(fields), 12)] {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// search collects up to two paths that lead to a field of owner.
+type search struct {
+	owner *ir.Decl
+	field *ir.Field
+	path  []string
+	found [][]string
+	on    map[*ir.Decl]bool // on the way down, to stop at circles
+	dead  map[*ir.Decl]bool // does not lead to owner
+}
+
+func (s *search) typ(t *ir.Type) {
+	d := inside(t)
+	if d == nil || s.on[d] || s.dead[d] || len(s.found) > 1 {
+		return
+	}
+	before := len(s.found)
+	s.on[d] = true
+	for _, f := range fieldsOf(d) {
+		s.path = append(s.path, f.Name)
+		if d == s.owner && f == s.field {
+			s.found = append(s.found, append([]string(nil), s.path...))
+		} else {
+			s.typ(f.Type)
+		}
+		s.path = s.path[:len(s.path)-1]
+	}
+	s.on[d] = false
+	if len(s.found) == before {
+		s.dead[d] = true
+	}
+}
