@@ -33,7 +33,7 @@ func (l *link) execute(q *queuePair, r *request) {
 	case verbs.LocalInvalidate:
 		mr := q.pd.dev.region(r.invalidate)
 		if mr == nil || mr.pd != q.pd || !mr.invalidateKey(r.invalidate) {
-			l.fail(q, r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key %#08x, which names no valid region of the domain", r.invalidate))
+			l.fail(q, r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.invalidate))
 			return
 		}
 		l.completeSend(q, r, verbs.StatusSuccess, 0)
@@ -58,7 +58,7 @@ func (l *link) send(q *queuePair, r *request) {
 	if r.opcode == verbs.SendWithInvalidate {
 		victim = p.pd.dev.region(r.invalidate)
 		if reason := victim.invalidatable(p.pd, r.invalidate); reason != "" {
-			l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("send with invalidate of key %#08x: %s", r.invalidate, reason))
+			l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("send with invalidate of key 0x%08x: %s", r.invalidate, reason))
 			return
 		}
 		wc.InvalidatedRKey = r.invalidate
@@ -97,7 +97,7 @@ func (l *link) access(q *queuePair, r *request, need verbs.Access) {
 	mr := q.peer.pd.dev.region(r.rkey)
 	remote, reason := mr.pinRemote(q.peer.pd, r.rkey, r.addr, r.total, need)
 	if reason != "" {
-		l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("%v of %d bytes at %#x with key %#08x: %s", r.opcode, r.total, r.addr, r.rkey, reason))
+		l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s", r.opcode, r.total, r.addr, r.rkey, reason))
 		return
 	}
 	if !pinAll(r.sgl) {

@@ -1,0 +1,147 @@
+package trace
+
+import (
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// completionQueue wraps a verbs.CompletionQueue.
+type completionQueue struct {
+	verbs.CompletionQueue
+	dev *device
+	num uint32
+}
+
+func (cq *completionQueue) Poll(wcs []verbs.WC) (int, error) {
+	n, err := cq.CompletionQueue.Poll(wcs)
+	for _, wc := range wcs[:n] {
+		cq.dev.emit(Event{
+			Kind: Complete, CQ: cq.num, QP: wc.QPNum, WRID: wc.WRID, Status: wc.Status, WCOpcode: wc.Opcode,
+			Length: int(wc.ByteLen), InvalidateRKey: wc.InvalidatedRKey,
+		})
+	}
+	return n, err
+}
+
+func (cq *completionQueue) Arm(solicitedOnly bool) error {
+	cq.dev.emit(Event{Kind: Arm, CQ: cq.num, Solicited: solicitedOnly})
+	return cq.CompletionQueue.Arm(solicitedOnly)
+}
+
+func (cq *completionQueue) Close() error {
+	err := cq.CompletionQueue.Close()
+	cq.dev.emit(Event{Kind: CloseCQ, CQ: cq.num, Err: err})
+	return err
+}
+
+// queuePair wraps a verbs.QueuePair.
+type queuePair struct {
+	verbs.QueuePair
+	dev  *device
+	made atomic.Bool // QueuePair is set; the notification may come sooner
+}
+
+func (qp *queuePair) lost() {
+	e := Event{Kind: Lost}
+	if qp.made.Load() {
+		e.QP, e.Err = qp.Num(), qp.Err()
+	}
+	qp.dev.emit(e)
+}
+
+func (qp *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
+	inner := make([]verbs.SendWR, len(wrs))
+	for i := range wrs {
+		inner[i] = wrs[i]
+		inner[i].SGL = unwrapList(wrs[i].SGL)
+		qp.dev.emit(qp.sendEvent(PostSend, &wrs[i]))
+	}
+	n, err := qp.QueuePair.PostSend(inner)
+	for i := n; i < len(wrs); i++ {
+		e := qp.sendEvent(RefuseSend, &wrs[i])
+		if i == n {
+			e.Err = err
+		}
+		qp.dev.emit(e)
+	}
+	return n, err
+}
+
+func (qp *queuePair) sendEvent(k Kind, wr *verbs.SendWR) Event {
+	e := Event{Kind: k, QP: qp.Num(), WRID: wr.WRID, Opcode: wr.Opcode, Flags: wr.Flags}
+	e.Length, e.Elements = listLen(wr.SGL), len(wr.SGL)
+	switch wr.Opcode {
+	case verbs.RDMAWrite, verbs.RDMARead:
+		e.RKey, e.RemoteAddr = wr.RKey, wr.RemoteAddr
+	case verbs.SendWithInvalidate, verbs.LocalInvalidate:
+		e.InvalidateRKey = wr.InvalidateRKey
+	}
+	return e
+}
+
+func (qp *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
+	inner := make([]verbs.RecvWR, len(wrs))
+	for i := range wrs {
+		inner[i] = verbs.RecvWR{WRID: wrs[i].WRID, SGL: unwrapList(wrs[i].SGL)}
+		qp.dev.emit(qp.recvEvent(PostRecv, &wrs[i]))
+	}
+	n, err := qp.QueuePair.PostRecv(inner)
+	for i := n; i < len(wrs); i++ {
+		e := qp.recvEvent(RefuseRecv, &wrs[i])
+		if i == n {
+			e.Err = err
+		}
+		qp.dev.emit(e)
+	}
+	return n, err
+}
+
+func (qp *queuePair) recvEvent(k Kind, wr *verbs.RecvWR) Event {
+	return Event{Kind: k, QP: qp.Num(), WRID: wr.WRID, Length: listLen(wr.SGL), Elements: len(wr.SGL)}
+}
+
+func (qp *queuePair) Disconnect() error {
+	qp.dev.emit(Event{Kind: Disconnect, QP: qp.Num()})
+	return qp.QueuePair.Disconnect()
+}
+
+func (qp *queuePair) Close() error {
+	qp.dev.emit(Event{Kind: CloseQP, QP: qp.Num()})
+	return qp.QueuePair.Close()
+}
+
+// The unwrap functions give the provider its own objects back. What is not of
+// this package goes through as it is, for the provider to refuse.
+
+func unwrapQP(qp verbs.QueuePair) (inner verbs.QueuePair, num uint32) {
+	if w, ok := qp.(*queuePair); ok {
+		return w.QueuePair, w.Num()
+	}
+	return qp, 0
+}
+
+func unwrapCQ(cq verbs.CompletionQueue) verbs.CompletionQueue {
+	if w, ok := cq.(*completionQueue); ok {
+		return w.CompletionQueue
+	}
+	return cq
+}
+
+func unwrapList(sgl []verbs.SGE) []verbs.SGE {
+	inner := make([]verbs.SGE, len(sgl))
+	for i, e := range sgl {
+		if w, ok := e.MR.(*memoryRegion); ok {
+			e.MR = w.MemoryRegion
+		}
+		inner[i] = e
+	}
+	return inner
+}
+
+func listLen(sgl []verbs.SGE) (n int) {
+	for _, e := range sgl {
+		n += e.Length
+	}
+	return n
+}
