@@ -14,11 +14,11 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 	d := &Decl{Type: c.typ(g.Type), Star: len(g.Stars) > 0}
 	d.Span = d.Type.Span
 	for _, t := range g.Stars {
-		d.Span = d.Span.To(c.at(t))
+		d.Span = d.Span.To(c.at(t.Token))
 	}
 	if len(g.Stars) > 1 {
 		c.broken = true
-		c.report(diag.New(diag.BadOptional, c.at(g.Stars[1]), "more than one *").Helpf("declare the inner optional type with typedef"))
+		c.report(diag.New(diag.BadOptional, c.at(g.Stars[1].Token), "more than one *").Helpf("declare the inner optional type with typedef"))
 	}
 	if len(g.Names) > 0 {
 		d.Name = c.names(g.Names, typedef)
@@ -57,7 +57,11 @@ func (c *converter) closing(offset int) int {
 
 // names returns the declared name. More than one word is a missing semicolon,
 // except for "unsigned int" as the second half of a reversed typedef.
-func (c *converter) names(words []lexer.Token, typedef bool) Ident {
+func (c *converter) names(list []*gName, typedef bool) Ident {
+	words := make([]lexer.Token, len(list))
+	for i, n := range list {
+		words[i] = n.Token
+	}
 	first := c.ident(words[0])
 	if typedef && isKeyword(first.Name) {
 		var all []string
@@ -84,7 +88,21 @@ func (c *converter) names(words []lexer.Token, typedef bool) Ident {
 }
 
 func (c *converter) typ(g *gType) *Type {
-	words := append(append(append([]lexer.Token(nil), g.Words...), g.Prim...), g.Simple...)
+	var words []lexer.Token
+	for _, w := range []lexer.Token{g.Unsigned, g.Simple} {
+		if w.Value != "" {
+			words = append(words, w)
+		}
+	}
+	for _, w := range g.Rest {
+		words = append(words, w.Token)
+	}
+	for _, w := range g.Prim {
+		words = append(words, w.Token)
+	}
+	if g.Int.Value != "" {
+		words = append(words, g.Int)
+	}
 	if len(words) > 0 {
 		return c.words(words)
 	}

@@ -116,7 +116,10 @@ func (c *converter) def(g *gDef, whole source.Span) []*Def {
 
 // constant reads name = value, and what documents write instead.
 func (c *converter) constant(g *gConst) *Def {
-	words := g.Words
+	var words []lexer.Token
+	for _, w := range g.Words {
+		words = append(words, w.Token)
+	}
 	d := &Def{Kind: Const}
 	if g.Equal.Value == "" {
 		c.broken = true
@@ -230,7 +233,7 @@ func (c *converter) program(g *gProgram) *Def {
 }
 
 func (c *converter) proc(g *gProc) *Proc {
-	result := &Decl{Type: c.typ(g.Result), Star: len(g.Stars) > 0}
+	result := &Decl{Type: c.typ(g.Result), Star: g.Star.Value != ""}
 	result.Span = result.Type.Span
 	p := &Proc{Name: c.ident(g.Name), Number: c.value(g.Number), Result: result, Span: result.Span.To(c.at(g.End))}
 	p.Doc, p.Tail = c.s.before(result.Span.Start), c.s.after(p.Span.End)

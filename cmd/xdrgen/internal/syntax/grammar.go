@@ -25,9 +25,9 @@ type gDef struct {
 // gConst: RFC 4506 has name = value; a type before the name and a missing =
 // are met in documents.
 type gConst struct {
-	Words []lexer.Token `parser:"@( Ident | 'unsigned' | 'int' | 'hyper' | 'bool' )+"`
-	Equal lexer.Token   `parser:"@'='?"`
-	Value *gValue       `parser:"@@?"`
+	Words []*gName    `parser:"@@+"`
+	Equal lexer.Token `parser:"@'='?"`
+	Value *gValue     `parser:"@@?"`
 }
 
 type gValue struct {
@@ -37,7 +37,7 @@ type gValue struct {
 }
 
 type gPragma struct {
-	Words []lexer.Token `parser:"@( Ident | Number )*"`
+	Words []*gWord `parser:"@@*"`
 }
 
 type gEnumDef struct {
@@ -111,27 +111,29 @@ type gLabel struct {
 }
 
 type gDecl struct {
-	Type  *gType        `parser:"@@"`
-	Stars []lexer.Token `parser:"@'*'*"`
-	Names []lexer.Token `parser:"@( Ident | 'unsigned' | 'int' | 'hyper' | 'bool' | 'float' | 'double' | 'string' | 'opaque' )*"`
-	Open  lexer.Token   `parser:"( @'['"`
-	Fixed *gValue       `parser:"  @@? ']'"`
-	Angle lexer.Token   `parser:"| @'<'"`
-	Max   *gValue       `parser:"  @@?"`
-	Close lexer.Token   `parser:"  @'>' )?"`
+	Type  *gType      `parser:"@@"`
+	Stars []*gStar    `parser:"@@*"`
+	Names []*gName    `parser:"@@*"`
+	Open  lexer.Token `parser:"( @'['"`
+	Fixed *gValue     `parser:"  @@? ']'"`
+	Angle lexer.Token `parser:"| @'<'"`
+	Max   *gValue     `parser:"  @@?"`
+	Close lexer.Token `parser:"  @'>' )?"`
 }
 
 type gType struct {
-	Words  []lexer.Token `parser:"(  @'unsigned' @( 'int' | 'hyper' | 'char' | 'short' | 'long' )*"`
-	Prim   []lexer.Token `parser:"|  @( 'long' | 'short' | 'char' ) @( 'long' | 'int' )*"`
-	Simple []lexer.Token `parser:"|  @( 'int' | 'hyper' | 'float' | 'double' | 'quadruple' | 'bool' | 'void' | 'opaque' | 'string' )"`
-	Word1  lexer.Token   `parser:"|  @'struct'"`
-	Struct *gStruct      `parser:"   @@"`
-	Word2  lexer.Token   `parser:"|  @'union'"`
-	Union  *gUnion       `parser:"   @@"`
-	Word3  lexer.Token   `parser:"|  @'enum'"`
-	Enum   *gEnum        `parser:"   @@"`
-	Name   lexer.Token   `parser:"|  @Ident )"`
+	Unsigned lexer.Token `parser:"(  @'unsigned'"`
+	Rest     []*gRest    `parser:"   @@*"`
+	Prim     []*gSize    `parser:"|  @@+"`
+	Int      lexer.Token `parser:"   @'int'?"`
+	Simple   lexer.Token `parser:"|  @( 'int' | 'hyper' | 'float' | 'double' | 'quadruple' | 'bool' | 'void' | 'opaque' | 'string' )"`
+	Word1    lexer.Token `parser:"|  @'struct'"`
+	Struct   *gStruct    `parser:"   @@"`
+	Word2    lexer.Token `parser:"|  @'union'"`
+	Union    *gUnion     `parser:"   @@"`
+	Word3    lexer.Token `parser:"|  @'enum'"`
+	Enum     *gEnum      `parser:"   @@"`
+	Name     lexer.Token `parser:"|  @Ident )"`
 }
 
 type gProgram struct {
@@ -149,13 +151,13 @@ type gVersion struct {
 }
 
 type gProc struct {
-	Result *gType        `parser:"@@"`
-	Stars  []lexer.Token `parser:"@'*'*"`
-	Name   lexer.Token   `parser:"@Ident"`
-	Open   lexer.Token   `parser:"@'('"`
-	Args   []*gDecl      `parser:"( @@ ( ',' @@ )* )? ')'"`
-	Number *gValue       `parser:"'=' @@"`
-	End    lexer.Token   `parser:"@';'"`
+	Result *gType      `parser:"@@"`
+	Star   lexer.Token `parser:"@'*'?"`
+	Name   lexer.Token `parser:"@Ident"`
+	Open   lexer.Token `parser:"@'('"`
+	Args   []*gDecl    `parser:"( @@ ( ',' @@ )* )? ')'"`
+	Number *gValue     `parser:"'=' @@"`
+	End    lexer.Token `parser:"@';'"`
 }
 
 // definition satisfies participle, which wants to know the kinds of token; the
@@ -172,4 +174,27 @@ func (definition) Lex(string, io.Reader) (lexer.Lexer, error) { return &tokenLex
 // every test or in none.
 func newParser() *participle.Parser[gDef] {
 	return participle.MustBuild[gDef](participle.Lexer(definition{}), participle.UseLookahead(0))
+}
+
+// gName is a word of a name: more than one is a fault that the conversion
+// tells.
+type gName struct {
+	Token lexer.Token `parser:"@( Ident | 'unsigned' | 'int' | 'hyper' | 'bool' | 'float' | 'double' | 'string' | 'opaque' )"`
+}
+
+type gWord struct {
+	Token lexer.Token `parser:"@( Ident | Number )"`
+}
+
+type gStar struct {
+	Token lexer.Token `parser:"@'*'"`
+}
+
+// gRest is a word that can follow unsigned, gSize one of C's sizes.
+type gRest struct {
+	Token lexer.Token `parser:"@( 'int' | 'hyper' | 'char' | 'short' | 'long' )"`
+}
+
+type gSize struct {
+	Token lexer.Token `parser:"@( 'char' | 'short' | 'long' )"`
 }
