@@ -86,7 +86,8 @@ const (
 	NestedTag
 	RepeatedValue
 	EmptyArgs
-	TwoStars
+	OptionalInProc
+	RepeatedTypedef
 
 	BindSyntax
 	BindUnknownWord
@@ -177,7 +178,8 @@ var rules = [numRules]Info{
 	NestedTag:        {"XDR0713", "nested-tag", Warning, "RFC 4506 §6.3", "declare the type by itself, before this one"},
 	RepeatedValue:    {"XDR0714", "repeated-value", Warning, "RFC 4506 §4.3", "two names for one value: keep them if this is meant"},
 	EmptyArgs:        {"XDR0715", "empty-arguments", Warning, "RFC 5531 §12.2", "write (void)"},
-	TwoStars:         {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
+	RepeatedTypedef:  {"XDR0717", "repeated-typedef", Warning, "RFC 4506 §6.4 (3)", "remove one of the two"},
+	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the form of a sidecar"},
 	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, code or ddp"},

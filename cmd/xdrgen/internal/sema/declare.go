@@ -111,12 +111,26 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 		if s.def != nil && s.def.Macro && old.def != nil && old.def.Macro && s.def.Value.Text == old.def.Value.Text {
 			return false // #define of the same value again, as C allows
 		}
+		if sameText(s.def, old.def) {
+			c.report(diag.New(diag.RepeatedTypedef, s.span, "typedef %s is there twice", s.name).With(old.span, "the first is here"))
+			return false
+		}
 		c.report(diag.New(diag.DuplicateName, s.span, "%s is declared twice", s.name).With(old.span, "declared here first"))
 		return false
 	}
 	u.scope[s.name] = s
 	u.syms = append(u.syms, s)
 	return true
+}
+
+// sameText reports whether two typedefs are written alike.
+func sameText(a, b *syntax.Def) bool {
+	if a == nil || b == nil || a.Decl == nil || b.Decl == nil || a.Kind != syntax.Typedef || b.Kind != syntax.Typedef {
+		return false
+	}
+	x, y := a.Decl, b.Decl
+	return x.Type.Kind != syntax.Inline && x.Type.Kind == y.Type.Kind && x.Type.Name == y.Type.Name && x.Type.Tag == y.Type.Tag &&
+		x.Star == y.Star && x.Shape == y.Shape && (x.Bound == nil) == (y.Bound == nil) && (x.Bound == nil || x.Bound.Text == y.Bound.Text)
 }
 
 // declareMembers enters the members of an enum: they are constants of the

@@ -93,7 +93,7 @@ func (c *compiler) procType(u *unit, d *syntax.Decl, proc, name string) *ir.Type
 		return nil
 	}
 	if d.Star {
-		c.report(diag.New(diag.TwoStars, d.Span, "optional data in procedure %s", proc))
+		c.report(diag.New(diag.OptionalInProc, d.Span, "optional data in procedure %s", proc))
 	}
 	return c.declType(u, d, proc, name)
 }

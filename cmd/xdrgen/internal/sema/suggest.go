@@ -33,6 +33,9 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 // suggest adds what may be meant: the file to include, or a name that is
 // spelled nearly so.
 func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool) diag.Diagnostic {
+	if file := c.declaredBeside(u, name); file != "" {
+		return d.Helpf("%s declares it: add the line #include \"%s\", or give both files", file, file)
+	}
 	if file := c.declaredElsewhere(u, name); file != "" {
 		return d.Helpf("add the line #include \"%s\"", file)
 	}
@@ -55,6 +58,22 @@ func (u *unit) visible() []*symbol {
 		out = append(out, i.syms...)
 	}
 	return out
+}
+
+// declaredBeside looks for a name in the files of the unit's folder that are
+// no part of it yet.
+func (c *compiler) declaredBeside(u *unit, name string) string {
+	files, err := c.o.FS.ReadDir(u.dir)
+	if err != nil {
+		return ""
+	}
+	for _, f := range files {
+		file := filepath.Join(u.dir, f.Name())
+		if strings.HasSuffix(file, ".x") && !u.have[file] && c.declares(file, name) {
+			return f.Name()
+		}
+	}
+	return ""
 }
 
 // declaredElsewhere looks for a name in the units of the -I folders that are

@@ -175,8 +175,11 @@ func (c *compiler) typ(u *unit, t *syntax.Type, parent, name string) *ir.Type {
 func (c *compiler) cName(u *unit, t *syntax.Type, plain string) {
 	if !u.warned[t.Name] {
 		u.warned[t.Name] = true
-		c.report(diag.New(diag.CTypeName, t.Span, "%s is a name of C, read as %s", t.Name, plain).
-			Helpf("write %s, or declare it: typedef %s %s;", plain, plain, t.Name))
+		d := diag.New(diag.CTypeName, t.Span, "%s is a name of C, read as %s", t.Name, plain).Helpf("write %s", plain)
+		if t.Kind == syntax.Named {
+			d = d.Helpf("write %s, or declare it: typedef %s %s;", plain, plain, t.Name)
+		}
+		c.report(d)
 	}
 }
 

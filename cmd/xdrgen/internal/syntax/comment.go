@@ -13,14 +13,16 @@ const maxRun = 200
 
 // before returns the lines of the comment that stands directly above offset:
 // nothing but blanks between, no empty line, and no code before it on its own
-// line (that makes it the tail of something else).
+// line, nor directly above it and further left (that makes it the tail of
+// something else).
 func (s *scanner) before(offset int) []string {
+	column := s.column(offset)
 	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].end > offset }) - 1
 	var lines []string
 	for last := i - maxRun; i >= 0 && i > last; i-- {
 		c := s.notes[i]
 		newlines, blank := s.gap(c.end, offset)
-		if !blank || newlines > 1 || s.isTail(i) {
+		if !blank || newlines > 1 || s.isTail(i) || s.column(c.start) > column && s.hangs(i) {
 			break
 		}
 		own := s.clean(c)
@@ -48,12 +50,44 @@ func (s *scanner) gap(from, to int) (newlines int, blank bool) {
 	return newlines, true
 }
 
-// after returns the comment that follows offset on the same line, with the
-// comments below it that begin in the same column; "" where there is none.
-func (s *scanner) after(offset int) string {
+// hangs reports whether comment i stands directly below a line of code.
+func (s *scanner) hangs(i int) bool {
+	newlines := 0
+	for at := s.notes[i].start - 1; at >= 0; at-- {
+		switch s.text[at] {
+		case ' ', '\t', '\r':
+		case '\n':
+			newlines++
+		case ';', ',':
+			return newlines == 1
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func (s *scanner) column(offset int) int {
+	n := 1
+	for n < maxColumn && offset-n >= 0 && s.text[offset-n] != '\n' {
+		n++
+	}
+	return n
+}
+
+// after returns the comment that belongs to what stands from start to offset:
+// it follows on the same line, or on the next one further right than start.
+// Comments below it that begin in the same column are part of it; "" where
+// there is none.
+func (s *scanner) after(start, offset int) string {
 	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].start >= offset })
 	if i == len(s.notes) {
 		return ""
+	}
+	if s.hangs(i) && s.column(s.notes[i].start) > s.column(start) {
+		if end := s.endOfLine(offset); end < s.notes[i].start {
+			offset = end + 1
+		}
 	}
 	for ; offset < s.notes[i].start; offset++ {
 		if strings.IndexByte(" \t;,", s.text[offset]) < 0 {
@@ -73,7 +107,7 @@ func (s *scanner) after(offset int) string {
 func (s *scanner) continues(i int) bool {
 	a, b := s.notes[i-1], s.notes[i]
 	newlines, blank := s.gap(a.end, b.start)
-	return blank && newlines == 1 && s.f.Position(a.start).Column == s.f.Position(b.start).Column
+	return blank && newlines == 1 && s.column(a.start) == s.column(b.start)
 }
 
 // isTail reports whether code stands before comment i on its line, or whether

@@ -110,7 +110,7 @@ func (c *converter) def(g *gDef, whole source.Span) []*Def {
 	}
 	d.Span = whole
 	d.Broken = d.Broken || c.broken
-	d.Doc, d.Tail = c.s.before(whole.Start), c.s.after(whole.End)
+	d.Doc, d.Tail = c.s.before(whole.Start), c.s.after(whole.Start, whole.End)
 	return []*Def{d}
 }
 
@@ -170,7 +170,7 @@ func (c *converter) enum(g *gEnumBody) *Def {
 			c.report(diag.New(diag.SyntaxError, c.ident(g.List[i+1].Name).Span, "found %s, expected , or }", diag.Quote(g.List[i+1].Name.Value)).
 				Helpf("put a , after %s", end.Text()))
 		}
-		member.Tail = c.s.after(end.End)
+		member.Tail = c.s.after(member.Name.Span.Start, end.End)
 		d.Members = append(d.Members, member)
 	}
 	if len(g.List) == 0 && !c.broken {
@@ -190,7 +190,7 @@ func (c *converter) structure(g *gStructBody) *Def {
 
 func (c *converter) field(g *gField) *Decl {
 	d := c.decl(g.Decl, false)
-	d.Doc, d.Tail = c.s.before(d.Span.Start), c.s.after(g.End.Pos.Offset+c.width(g.End))
+	d.Doc, d.Tail = c.s.before(d.Span.Start), c.s.after(d.Span.Start, g.End.Pos.Offset+c.width(g.End))
 	return d
 }
 
@@ -236,7 +236,7 @@ func (c *converter) proc(g *gProc) *Proc {
 	result := &Decl{Type: c.typ(g.Result), Star: g.Star.Value != ""}
 	result.Span = result.Type.Span
 	p := &Proc{Name: c.ident(g.Name), Number: c.value(g.Number), Result: result, Span: result.Span.To(c.at(g.End))}
-	p.Doc, p.Tail = c.s.before(result.Span.Start), c.s.after(p.Span.End)
+	p.Doc, p.Tail = c.s.before(result.Span.Start), c.s.after(p.Span.Start, p.Span.End)
 	for _, a := range g.Args {
 		p.Args = append(p.Args, c.decl(a, false))
 	}
