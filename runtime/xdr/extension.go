@@ -25,7 +25,7 @@ type CodePoint struct {
 
 // Extension describes a generated package to the transport.
 type Extension struct {
-	Name   string // unit name
+	Name   string // package name
 	Source string // file names it was generated from
 	Codes  []CodePoint
 }

@@ -26,7 +26,7 @@ type File struct {
 	Content []byte // formatted Go source
 }
 
-// Generate writes the Go package for a unit: one file, <unit>_xdr.go, the same
+// Generate writes the Go package for a unit: one file, <package>_xdr.go, the same
 // bytes for the same input (D10). Diagnostics are name clashes; with any, no
 // file is returned. An error is a fault of the generator itself.
 func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, error) {
@@ -73,7 +73,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	if err := g.f.Render(&out); err != nil {
 		return nil, nil, err
 	}
-	return []File{{Name: fileName(u.Name), Content: out.Bytes()}}, nil, nil
+	return []File{{Name: fileName(o.Package), Content: out.Bytes()}}, nil, nil
 }
 
 // gen is the state of one run.
@@ -95,9 +95,9 @@ type gen struct {
 	sizing  bool // the size being written is that of reduced output
 }
 
-// fileName is the unit's Go file: never one that the go command would take for a
+// fileName is the package's Go file: never one that the go command would take for a
 // test or for another system.
-func fileName(unit string) string { return unit + "_xdr.go" }
+func fileName(pkg string) string { return pkg + "_xdr.go" }
 
 // header writes what stands before the package clause (D10): the standard
 // line, the sources' hashes, the documents' code licence.

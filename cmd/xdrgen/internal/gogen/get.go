@@ -166,7 +166,7 @@ func (r *getter) ref(t *ir.Type, v place) {
 				jen.Return(jen.Id(r.off), v.fail("CodeEnum", r.at(k), jen.Uint64().Call(jen.Uint32().Call(jen.Id(enum))), jen.Lit(0)))),
 			v.x().Op("=").Id(enum),
 		)
-	case d.Kind == ir.Typedef && r.g.inlined(d):
+	case d.Kind == ir.Typedef && (r.g.inlined(d) || v.site != nil):
 		r.typedef(d, v)
 	case d.Kind == ir.Struct && d.List == nil && (r.g.inlined(d) || steps(t, flatLimit) >= 0):
 		for _, f := range d.Fields {

@@ -85,7 +85,7 @@ func (g *gen) bindings() {
 		}
 		if !seen[x.Field] {
 			seen[x.Field] = true
-			consts = append(consts, site().Qual(xdrPath, "Site").Op("=").Lit(g.unit.Name+"."+x.Owner.Name+"."+x.Field.Name))
+			consts = append(consts, site().Qual(xdrPath, "Site").Op("=").Lit(g.pkg+"."+x.Owner.Name+"."+x.Field.Name))
 		}
 		rows = append(rows, jen.Values(jen.Dict{
 			jen.Id("Program"):   jen.Lit(int(x.Prog)),
@@ -136,7 +136,7 @@ func (g *gen) extension() {
 	g.f.Comment("// Extension describes this package's code points to the transport.")
 	g.f.Func().Id("Extension").Params().Qual(xdrPath, "Extension").Block(
 		jen.Return(jen.Qual(xdrPath, "Extension").Values(jen.Dict{
-			jen.Id("Name"):   jen.Lit(g.unit.Name),
+			jen.Id("Name"):   jen.Lit(g.pkg),
 			jen.Id("Source"): jen.Lit(g.sourceNames()),
 			jen.Id("Codes"):  jen.Index().Qual(xdrPath, "CodePoint").Values(multi(rows)...),
 		})))

@@ -10,11 +10,11 @@ import (
 // local and a struct element by pointer, so that the compiler loads
 // and checks both once for each element and not for each field.
 type each struct {
-	seq   string // the local that holds the slice
-	src   place
-	i     string // the index
-	ptr   string // the pointer to the element; empty where it is indexed
-	elem  place  // the element in the body
+	seq  string // the local that holds the slice
+	src  place
+	i    string // the index
+	ptr  string // the pointer to the element; empty where it is indexed
+	elem place  // the element in the body
 }
 
 // each prepares a loop over v, whose elements have type t; a nil t stands for

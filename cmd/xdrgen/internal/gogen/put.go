@@ -125,7 +125,7 @@ func (p *putter) ref(t *ir.Type, v place) {
 				v.fail("CodeEnum", p.at(), jen.Uint64().Call(jen.Uint32().Call(v.x())), jen.Lit(0)))
 		}
 		p.word(jen.Uint32().Call(v.x()))
-	case d.Kind == ir.Typedef && p.g.inlined(d):
+	case d.Kind == ir.Typedef && (p.g.inlined(d) || v.site != nil):
 		p.put(p.g.underTypedef(d, v))
 	case d.Kind == ir.Struct && d.List == nil && (p.g.inlined(d) || steps(t, flatLimit) >= 0):
 		for _, f := range d.Fields {

@@ -58,7 +58,7 @@ func (s *sizer) size(t *ir.Type, v place) {
 
 func (s *sizer) ref(d *ir.Decl, v place) {
 	switch {
-	case d.Kind == ir.Typedef && s.g.inlined(d):
+	case d.Kind == ir.Typedef && (s.g.inlined(d) || v.site != nil):
 		s.size(s.g.underTypedef(d, v))
 	case d.Kind == ir.Struct && d.List == nil && s.g.inlined(d):
 		for _, f := range d.Fields {

@@ -1,0 +1,148 @@
+package gogen
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// wirer makes valid encodings of random values out of the ir alone, so that
+// what the generated code is held against does not come from it.
+type wirer struct {
+	r    *rand.Rand
+	deep int // how many levels of optional, list and array may still open
+}
+
+func (w *wirer) typ(b []byte, t *ir.Type) []byte {
+	switch t.Kind {
+	case ir.Bool:
+		return word(b, uint32(w.r.IntN(2)))
+	case ir.Int, ir.Uint, ir.Float:
+		return word(b, w.r.Uint32())
+	case ir.Hyper, ir.Uhyper, ir.Double:
+		return binary.BigEndian.AppendUint64(b, w.r.Uint64())
+	case ir.Quad:
+		return w.bytes(b, 16)
+	case ir.FixedOpaque:
+		return w.bytes(b, int(t.Len))
+	case ir.Opaque, ir.String:
+		n := w.count(t, 40)
+		return w.bytes(word(b, uint32(n)), n)
+	case ir.FixedArray:
+		for range t.Len {
+			b = w.typ(b, t.Elem)
+		}
+		return b
+	case ir.Array:
+		n := w.count(t, 4)
+		b = word(b, uint32(n))
+		return w.nested(b, n, func(b []byte) []byte { return w.typ(b, t.Elem) })
+	case ir.Optional:
+		n := w.count(t, 1)
+		return w.nested(word(b, uint32(n)), n, func(b []byte) []byte { return w.typ(b, t.Elem) })
+	case ir.ListOf:
+		n := w.count(t, 4)
+		b = w.nested(b, n, func(b []byte) []byte { return w.fields(word(b, 1), t.Ref.List.Elem) })
+		return word(b, 0)
+	case ir.ListHead:
+		b = w.fields(b, t.Ref.List.Elem)
+		n := w.count(t, 3)
+		b = w.nested(b, n, func(b []byte) []byte { return w.fields(word(b, 1), t.Ref.List.Elem) })
+		return word(b, 0)
+	}
+	return w.decl(b, t.Ref)
+}
+
+// nested makes n items one level deeper.
+func (w *wirer) nested(b []byte, n int, item func([]byte) []byte) []byte {
+	w.deep--
+	for range n {
+		b = item(b)
+	}
+	w.deep++
+	return b
+}
+
+func (w *wirer) count(t *ir.Type, most int) int {
+	if w.deep <= 0 {
+		return 0
+	}
+	if t.Bounded && t.Max < uint64(most) {
+		most = int(t.Max)
+	}
+	return w.r.IntN(most + 1)
+}
+
+func (w *wirer) bytes(b []byte, n int) []byte {
+	for range n {
+		b = append(b, byte(w.r.Uint32()))
+	}
+	for range -n & 3 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+func (w *wirer) fields(b []byte, fs []*ir.Field) []byte {
+	for _, f := range fs {
+		b = w.typ(b, f.Type)
+	}
+	return b
+}
+
+// decl makes a value of a named type; of a list node, of one element.
+func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
+	switch d.Kind {
+	case ir.Enum:
+		return word(b, uint32(d.Members[w.r.IntN(len(d.Members))].Value))
+	case ir.Typedef:
+		return w.typ(b, d.Type)
+	case ir.Struct:
+		return w.fields(b, structFields(d))
+	}
+	a := d.Arms[w.r.IntN(len(d.Arms))]
+	if len(a.Labels) > 0 {
+		v := a.Labels[w.r.IntN(len(a.Labels))].Value
+		n := uint32(v.Abs)
+		if v.Neg {
+			n = -n
+		}
+		b = word(b, n)
+	} else {
+		b = word(b, w.unlabelled(d))
+	}
+	if a.Field == nil {
+		return b
+	}
+	return w.typ(b, a.Field.Type)
+}
+
+// unlabelled is a discriminant that selects the default arm.
+func (w *wirer) unlabelled(d *ir.Decl) uint32 {
+	used := map[uint32]bool{}
+	for _, a := range d.Arms {
+		for _, l := range a.Labels {
+			n := uint32(l.Value.Abs)
+			if l.Value.Neg {
+				n = -n
+			}
+			used[n] = true
+		}
+	}
+	u := d.Disc.Type.Underlying()
+	if u.Kind == ir.Ref {
+		for _, m := range u.Ref.Members {
+			if !used[uint32(m.Value)] {
+				return uint32(m.Value)
+			}
+		}
+	}
+	for n := uint32(0); ; n++ {
+		if !used[n] {
+			return n
+		}
+	}
+}
+
+func word(b []byte, n uint32) []byte { return binary.BigEndian.AppendUint32(b, n) }
