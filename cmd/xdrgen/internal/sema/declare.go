@@ -49,6 +49,11 @@ func (c *compiler) declare(u *unit) {
 			c.declareDef(u, d)
 		}
 	}
+	for _, s := range append([]*symbol(nil), u.syms...) {
+		if s.member == nil {
+			c.declareInner(u, s)
+		}
+	}
 }
 
 func (c *compiler) declareDef(u *unit, d *syntax.Def) {

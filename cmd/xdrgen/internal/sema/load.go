@@ -34,6 +34,7 @@ type unit struct {
 	scope   map[string]*symbol
 	syms    []*symbol // in source order
 	decls   []*ir.Decl
+	inner   map[*syntax.Def]*symbol // types written in place
 	missing map[string]bool // undefined names that were reported
 	warned  map[string]bool // C names that were reported
 	broken  bool
@@ -45,7 +46,7 @@ const maxInclude = 64
 func (c *compiler) newUnit(dir string) *unit {
 	u := &unit{
 		name: filepath.Base(dir), dir: dir, have: map[string]bool{}, macros: map[string]string{},
-		scope: map[string]*symbol{}, missing: map[string]bool{}, warned: map[string]bool{},
+		scope: map[string]*symbol{}, inner: map[*syntax.Def]*symbol{}, missing: map[string]bool{}, warned: map[string]bool{},
 	}
 	for k, v := range c.o.Defines {
 		u.macros[k] = v

@@ -79,7 +79,7 @@ func (c *compiler) procs(u *unit, v *syntax.Version, ver *ir.Version) {
 			}
 		}
 		if p.Result.Type.Kind != syntax.Void || p.Result.Star {
-			proc.Result = c.procType(u, p.Result, p.Name.Name, "res")
+			proc.Result = c.procType(u, p.Result, p.Name.Name)
 		}
 		proc.Args = c.args(u, p)
 		ver.Procs = append(ver.Procs, proc)
@@ -87,7 +87,7 @@ func (c *compiler) procs(u *unit, v *syntax.Version, ver *ir.Version) {
 }
 
 // procType resolves an argument or result.
-func (c *compiler) procType(u *unit, d *syntax.Decl, proc, name string) *ir.Type {
+func (c *compiler) procType(u *unit, d *syntax.Decl, proc string) *ir.Type {
 	if d.Type.Kind == syntax.Void {
 		c.report(diag.New(diag.BadVoid, d.Span, "void with a name, a * or further arguments"))
 		return nil
@@ -95,7 +95,7 @@ func (c *compiler) procType(u *unit, d *syntax.Decl, proc, name string) *ir.Type
 	if d.Star {
 		c.report(diag.New(diag.OptionalInProc, d.Span, "optional data in procedure %s", proc))
 	}
-	return c.declType(u, d, proc, name)
+	return c.declType(u, d)
 }
 
 func (c *compiler) args(u *unit, p *syntax.Proc) []*ir.Field {
@@ -116,7 +116,7 @@ func (c *compiler) args(u *unit, p *syntax.Proc) []*ir.Field {
 			}
 			seen[f.Name] = f.Pos
 		}
-		f.Type = c.procType(u, a, p.Name.Name, f.Name)
+		f.Type = c.procType(u, a, p.Name.Name)
 		out = append(out, f)
 	}
 	return out

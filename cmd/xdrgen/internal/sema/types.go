@@ -22,9 +22,7 @@ func (c *compiler) resolveTypes(u *unit) {
 		}
 	}
 	for _, d := range old {
-		if s := bySym[d]; s.def.Kind != syntax.Program {
-			c.fill(u, s)
-		}
+		c.fill(u, bySym[d])
 		u.decls = append(u.decls, d)
 	}
 }
@@ -41,14 +39,14 @@ func (c *compiler) fill(u *unit, s *symbol) {
 			c.report(diag.New(diag.BadVoid, s.def.Decl.Type.Span, "typedef of void"))
 			return
 		}
-		d.Type = c.declType(u, s.def.Decl, s.name, "item")
+		d.Type = c.declType(u, s.def.Decl)
 	case syntax.Struct:
 		if len(s.def.Fields) == 0 && !s.broken {
 			c.report(diag.New(diag.EmptyStruct, d.Pos, "struct %s has no fields", s.name))
 		}
 		seen := map[string]source.Span{}
 		for _, f := range s.def.Fields {
-			if field := c.field(u, f, s.name, "struct "+s.name, seen); field != nil {
+			if field := c.field(u, f, "struct "+s.name, seen); field != nil {
 				d.Fields = append(d.Fields, field)
 			}
 		}
@@ -58,7 +56,7 @@ func (c *compiler) fill(u *unit, s *symbol) {
 }
 
 // field resolves a declaration that is a field; nil where it is none.
-func (c *compiler) field(u *unit, f *syntax.Decl, parent, where string, seen map[string]source.Span) *ir.Field {
+func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]source.Span) *ir.Field {
 	if f.Type.Kind == syntax.Void {
 		c.report(diag.New(diag.BadVoid, f.Type.Span, "void is no field of %s", where))
 		return nil
@@ -72,12 +70,12 @@ func (c *compiler) field(u *unit, f *syntax.Decl, parent, where string, seen map
 	} else {
 		seen[f.Name.Name] = f.Name.Span
 	}
-	return &ir.Field{Name: f.Name.Name, Pos: f.Name.Span, Doc: f.Doc, Tail: f.Tail, Type: c.declType(u, f, parent, f.Name.Name)}
+	return &ir.Field{Name: f.Name.Name, Pos: f.Name.Span, Doc: f.Doc, Tail: f.Tail, Type: c.declType(u, f)}
 }
 
 // declType resolves the type that a declaration gives its name; nil where it
 // has a fault, which is then reported.
-func (c *compiler) declType(u *unit, d *syntax.Decl, parent, name string) *ir.Type {
+func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 	t := &ir.Type{Pos: d.Span}
 	if d.Star && (d.Shape != syntax.Plain || d.Type.Kind == syntax.Opaque || d.Type.Kind == syntax.String) {
 		c.report(diag.New(diag.BadOptional, d.Span, "optional data with bounds").Helpf("declare the array with typedef, then write * before its name"))
@@ -109,7 +107,7 @@ func (c *compiler) declType(u *unit, d *syntax.Decl, parent, name string) *ir.Ty
 		t.Kind = ir.String
 		return t
 	}
-	elem := c.typ(u, d.Type, parent, name)
+	elem := c.typ(u, d.Type)
 	if elem == nil {
 		return nil
 	}
@@ -148,7 +146,7 @@ func (c *compiler) bound(u *unit, d *syntax.Decl, t *ir.Type) bool {
 }
 
 // typ resolves a type as written.
-func (c *compiler) typ(u *unit, t *syntax.Type, parent, name string) *ir.Type {
+func (c *compiler) typ(u *unit, t *syntax.Type) *ir.Type {
 	switch t.Kind {
 	case syntax.Prim:
 		kind, plain, ok := primitive(t.Name)
@@ -166,7 +164,7 @@ func (c *compiler) typ(u *unit, t *syntax.Type, parent, name string) *ir.Type {
 	case syntax.Named:
 		return c.named(u, t)
 	case syntax.Inline:
-		return c.inline(u, t, parent, name)
+		return c.inline(u, t)
 	}
 	return nil
 }
@@ -208,30 +206,14 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 	return &ir.Type{Kind: ir.Ref, Ref: s.decl, Pos: t.Span}
 }
 
-// inline declares a type that is written in place: under its tag, or under the
-// name Parent_field.
-func (c *compiler) inline(u *unit, t *syntax.Type, parent, name string) *ir.Type {
-	body := *t.Body
-	anon := body.Name.Name == ""
-	if anon {
-		body.Name = syntax.Ident{Name: parent + "_" + name, Span: body.Span}
-		body.Name.Span.End = body.Span.Start
-		for u.lookup(body.Name.Name) != nil {
-			body.Name.Name += "_"
-		}
-	} else {
-		c.report(diag.New(diag.NestedTag, body.Name.Span, "%s %s is declared within %s", body.Kind, body.Name.Name, parent))
-	}
-	d := &ir.Decl{Kind: declKind(body.Kind), Name: body.Name.Name, Pos: body.Name.Span, Import: u.imp, Anon: anon, Inner: true}
-	s := &symbol{name: d.Name, span: d.Pos, def: &body, decl: d, broken: body.Broken}
-	if !c.enter(u, s) {
-		return nil
-	}
-	c.declareMembers(u, s)
-	if body.Kind == syntax.Enum {
-		c.enumValues(u, s)
+// inline resolves a type that is written in place, which declareInner has
+// declared.
+func (c *compiler) inline(u *unit, t *syntax.Type) *ir.Type {
+	s := u.inner[t.Body]
+	if s == nil {
+		return nil // its name was taken, which is reported
 	}
 	c.fill(u, s)
-	u.decls = append(u.decls, d)
-	return &ir.Type{Kind: ir.Ref, Ref: d, Pos: t.Span}
+	u.decls = append(u.decls, s.decl)
+	return &ir.Type{Kind: ir.Ref, Ref: s.decl, Pos: t.Span}
 }

@@ -18,7 +18,7 @@ func (c *compiler) fillUnion(u *unit, s *symbol) {
 	where := "union " + s.name
 	seen := map[string]source.Span{}
 	if s.def.Disc != nil {
-		d.Disc = c.field(u, s.def.Disc, s.name, where, seen)
+		d.Disc = c.field(u, s.def.Disc, where, seen)
 	}
 	if len(s.def.Arms) == 0 && !s.broken {
 		c.report(diag.New(diag.NoArms, d.Pos, "union %s has no arms", s.name))
@@ -61,7 +61,7 @@ func (c *compiler) armField(u *unit, s *symbol, a *syntax.Arm, seen map[string]s
 		c.report(diag.New(diag.DuplicateArm, f.Name.Span, "union %s has two arms named %s", s.name, f.Name.Name).With(at, "declared here first"))
 		seen = map[string]source.Span{}
 	}
-	return c.field(u, f, s.name, "union "+s.name, seen)
+	return c.field(u, f, "union "+s.name, seen)
 }
 
 func label(a *syntax.Arm) string {
