@@ -94,5 +94,6 @@ func Table() []Row {
 		{Package: "internal/golden"},
 		{Package: "internal/leak"},
 		{Package: "internal/testrun"},
+		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr"}, Outside: testOutside},
 	}
 }

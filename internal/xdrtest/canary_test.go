@@ -1,0 +1,180 @@
+package xdrtest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// The faults that a codec can have. Each check must refuse the one it is for.
+type (
+	none     struct{}
+	swapped  struct{} // decodes another value
+	stale    struct{} // an empty item leaves the one decoded before
+	scribble struct{} // decodes into the memory the value has
+	keeper   struct{} // aliases in copying mode
+	lenient  struct{} // takes any word for a boolean
+	greedy   struct{} // allocates before it looks at what is there
+	reader   struct{} // reads past the received length
+	longer   struct{} // says the wrong size
+	deaf     struct{} // UnmarshalBinary ignores trailing bytes
+	wasteful struct{} // allocates each time
+	crasher  struct{} // encodes less than it decodes
+)
+
+// item is a codec in the form of generated ones, with fault F.
+type item[F any] struct {
+	Flag bool
+	Data []byte
+}
+
+func has[F, Fault any]() bool {
+	_, yes := any(*new(F)).(Fault)
+	return yes
+}
+
+func (v *item[F]) XDRSize() int {
+	n := 8 + xdr.Padded(len(v.Data))
+	if has[F, longer]() {
+		n += 4
+	}
+	return n
+}
+
+func (v *item[F]) EncodeXDR(e *xdr.Encoder) error {
+	b, off, err := e.Begin(v.XDRSize())
+	if err != nil {
+		return err.Of("item")
+	}
+	binary.BigEndian.PutUint32(b[off:], xdr.Word(v.Flag))
+	binary.BigEndian.PutUint32(b[off+4:], uint32(len(v.Data)))
+	e.End(b, xdr.PutOpaque(b, off+8, v.Data))
+	return nil
+}
+
+func (v *item[F]) AppendBinary(b []byte) ([]byte, error) {
+	var e xdr.Encoder
+	e.Reset(b)
+	err := v.EncodeXDR(&e)
+	return e.Bytes(), err
+}
+
+func (v *item[F]) MarshalBinary() ([]byte, error) {
+	if has[F, crasher]() {
+		return nil, nil
+	}
+	return v.AppendBinary(nil)
+}
+
+func (v *item[F]) UnmarshalBinary(b []byte) error {
+	d := xdr.NewDecoder(b, nil)
+	if err := v.DecodeXDR(d); err != nil || has[F, deaf]() {
+		return err
+	}
+	return d.Done()
+}
+
+func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {
+	b, off := d.Input()
+	if has[F, reader]() {
+		b = b[:cap(b)]
+	}
+	if len(b)-off < 8 {
+		return xdr.Short(b, off, 8, "Flag").Of("item")
+	}
+	flag, n := binary.BigEndian.Uint32(b[off:]), binary.BigEndian.Uint32(b[off+4:])
+	if flag > 1 && !has[F, lenient]() {
+		return xdr.Fail(xdr.CodeBool, off, uint64(flag), 1, "Flag").Of("item")
+	}
+	v.Flag = flag == 1 != has[F, swapped]()
+	off += 8
+	if has[F, greedy]() && n < 1<<31 {
+		v.Data = make([]byte, min(n, 1<<20))
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return xdr.Short(b, off, xdr.Padded(int(n)), "Data").Of("item")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) {
+		return xdr.Fail(xdr.CodePadding, off+int(n), 1, 0, "Data").Of("item")
+	}
+	switch {
+	case has[F, stale]() && n == 0:
+	case has[F, scribble]() && int(n) <= cap(v.Data):
+		v.Data = append(v.Data[:0], b[off:off+int(n)]...)
+	case has[F, wasteful]():
+		v.Data = bytes.Clone(b[off : off+int(n)])
+	case has[F, keeper]():
+		v.Data = b[off : off+int(n)]
+	default:
+		v.Data = d.Bytes(b, off, int(n))
+	}
+	d.Advance(off + xdr.Padded(int(n)))
+	return nil
+}
+
+// samples are a full and an empty item.
+func samples[F any]() (full, empty sample[item[F]]) {
+	full = sample[item[F]]{"full", []byte("\x00\x00\x00\x01\x00\x00\x00\x05hello\x00\x00\x00"), item[F]{true, []byte("hello")}}
+	empty = sample[item[F]]{"empty", make([]byte, 8), item[F]{}}
+	return full, empty
+}
+
+// all runs every check on items with fault F and returns what they say.
+func all[F any]() map[string]error {
+	full, empty := samples[F]()
+	found := map[string]error{}
+	for _, c := range checks[item[F]]() {
+		found[c.name] = c.run(full)
+	}
+	found["reused"] = reused(full, empty)
+	if found["reused"] == nil {
+		found["reused"] = reused(full, full)
+	}
+	return found
+}
+
+// TestCanaries shows that each check refuses the fault it is for, and that a
+// codec without one passes all of them.
+func TestCanaries(t *testing.T) {
+	for name, err := range all[none]() {
+		if err != nil {
+			t.Errorf("no fault, but %s says %v", name, err)
+		}
+	}
+	for _, c := range []struct {
+		check string
+		found map[string]error
+		text  string
+	}{
+		{"decode", all[swapped](), "value differs"},
+		{"encode", all[longer](), "XDRSize is 20, want 16"},
+		{"encode", all[crasher](), "MarshalBinary"},
+		{"truncated", all[reader](), "first 0 of 16 bytes"},
+		{"trailing", all[deaf](), "want xdr.ErrTrailing"},
+		{"memory of the input", all[keeper](), "kept bytes"},
+		{"words replaced", all[lenient](), "not canonical"},
+		{"words replaced", all[greedy](), "are justified"},
+		{"reused", all[stale](), "left something behind"},
+		{"reused", all[scribble](), "wrote into its input"},
+	} {
+		if err := c.found[c.check]; err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s says %v, want %q", c.check, err, c.text)
+		}
+	}
+	if err := all[wasteful]()["allocations"]; !Race && (err == nil || !strings.Contains(err.Error(), "want none")) {
+		t.Errorf("allocations says %v", err)
+	}
+}
+
+// TestRetained shows that spare capacity counts.
+func TestRetained(t *testing.T) {
+	type list struct{ Lists [][]uint64 }
+	v := list{Lists: make([][]uint64, 1, 2)}
+	v.Lists[:2][1] = make([]uint64, 0, 10)
+	if got := retainedOf(&v); got != 2*24+80 {
+		t.Errorf("retained %d bytes, want %d", got, 2*24+80)
+	}
+}

@@ -1,0 +1,163 @@
+package xdrtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// payload stands behind a header, as an RPC message does.
+var payload = []byte{0xde, 0xad, 0xbe, 0xef, 0x01}
+
+// decodes checks the value that comes out in both modes, and that what
+// follows the value stays unread.
+func decodes[T any, P Codec[T]](s sample[T]) error {
+	for mode, opt := range modes() {
+		in := append(bytes.Clone(s.bytes), payload...)
+		d := xdr.NewDecoder(in, opt)
+		var v T
+		if err := P(&v).DecodeXDR(d); err != nil {
+			return fmt.Errorf("%s: %w", mode, err)
+		}
+		if got := diff(&s.want, &v); got != "" {
+			return fmt.Errorf("%s: value differs (- expected, + decoded):\n%s", mode, got)
+		}
+		if d.Offset() != len(s.bytes) || !bytes.Equal(d.Rest(), payload) {
+			return fmt.Errorf("%s: %d bytes read, the value has %d", mode, d.Offset(), len(s.bytes))
+		}
+	}
+	var v T
+	if err := P(&v).UnmarshalBinary(s.bytes); err != nil {
+		return err
+	}
+	if got := diff(&s.want, &v); got != "" {
+		return fmt.Errorf("UnmarshalBinary: value differs (- expected, + decoded):\n%s", got)
+	}
+	return nil
+}
+
+// encodes checks that every way of encoding gives the vector's bytes, behind
+// what stood there before, and that a full buffer is refused and left alone.
+func encodes[T any, P Codec[T]](s sample[T]) error {
+	p := P(&s.want)
+	if n := p.XDRSize(); n != len(s.bytes) {
+		return fmt.Errorf("XDRSize is %d, want %d", n, len(s.bytes))
+	}
+	prefix := []byte("before")
+	want := append(bytes.Clone(prefix), s.bytes...)
+	e := xdr.NewEncoder(bytes.Clone(prefix))
+	if err := p.EncodeXDR(e); err != nil || !bytes.Equal(e.Bytes(), want) {
+		return fmt.Errorf("EncodeXDR: %w", unequal(e.Bytes(), want, err))
+	}
+	got, err := p.AppendBinary(bytes.Clone(prefix))
+	if err != nil || !bytes.Equal(got, want) {
+		return fmt.Errorf("AppendBinary: %w", unequal(got, want, err))
+	}
+	if got, err = p.MarshalBinary(); err != nil || !bytes.Equal(got, s.bytes) {
+		return fmt.Errorf("MarshalBinary: %w", unequal(got, s.bytes, err))
+	}
+
+	// A buffer that fits exactly and holds old bytes, and one a byte shorter.
+	e = xdr.NewEncoder(dirty(len(s.bytes)))
+	e.NoGrow(true)
+	if err := p.EncodeXDR(e); err != nil || !bytes.Equal(e.Bytes(), s.bytes) {
+		return fmt.Errorf("into an exact buffer: %w", unequal(e.Bytes(), s.bytes, err))
+	}
+	if len(s.bytes) == 0 {
+		return nil
+	}
+	e.Reset(dirty(len(s.bytes) - 1))
+	if err := p.EncodeXDR(e); !errors.Is(err, xdr.ErrBuffer) || e.Len() != 0 {
+		return fmt.Errorf("into a buffer one byte short: %v, %d bytes written; want xdr.ErrBuffer and none", err, e.Len())
+	}
+	return nil
+}
+
+// dirty is an empty buffer of n bytes capacity with old content.
+func dirty(n int) []byte { return bytes.Repeat([]byte{0xa5}, n)[:0] }
+
+func unequal(got, want []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("got  % x\nwant % x", got, want)
+}
+
+// truncated checks every prefix of the sample. The missing bytes do stand in the
+// same memory, behind the received length: a decoder that read on would succeed.
+func truncated[T any, P Codec[T]](s sample[T]) error {
+	for n := range s.bytes {
+		for mode, opt := range modes() {
+			var v T
+			err := P(&v).DecodeXDR(xdr.NewDecoder(s.bytes[:n], opt))
+			if !errors.Is(err, xdr.ErrShort) && !errors.Is(err, xdr.ErrCount) {
+				return fmt.Errorf("%s, first %d of %d bytes: %v, want xdr.ErrShort or xdr.ErrCount", mode, n, len(s.bytes), err)
+			}
+			var e *xdr.Error
+			if !errors.As(err, &e) || e.Offset < 0 || e.Offset > n {
+				return fmt.Errorf("%s, first %d bytes: offset outside the input: %v", mode, n, err)
+			}
+		}
+	}
+	return nil
+}
+
+// trailing checks that UnmarshalBinary takes the whole input or nothing.
+func trailing[T any, P Codec[T]](s sample[T]) error {
+	var v T
+	err := P(&v).UnmarshalBinary(append(bytes.Clone(s.bytes), 0))
+	var e *xdr.Error
+	if !errors.Is(err, xdr.ErrTrailing) || !errors.As(err, &e) || e.Offset != len(s.bytes) || e.Found != 1 {
+		return fmt.Errorf("%v, want xdr.ErrTrailing for 1 byte at offset %d", err, len(s.bytes))
+	}
+	return nil
+}
+
+// owned checks that after copying, the input may be overwritten.
+func owned[T any, P Codec[T]](s sample[T]) error {
+	var v T
+	in := bytes.Clone(s.bytes)
+	if err := P(&v).DecodeXDR(xdr.NewDecoder(in, nil)); err != nil {
+		return err
+	}
+	flip(in)
+	if got := diff(&s.want, &v); got != "" {
+		return fmt.Errorf("a copying decoder kept bytes of its input:\n%s", got)
+	}
+	return nil
+}
+
+// flip changes every byte of b; twice, it changes none.
+func flip(b []byte) {
+	for i := range b {
+		b[i] ^= 0xff
+	}
+}
+
+// reused checks that a value which held before decodes s as a fresh one does,
+// whatever the modes, whether before was decoded to its end or refused in the
+// middle; and that neither input is written.
+func reused[T any, P Codec[T]](before, s sample[T]) error {
+	for _, mode := range []struct{ first, then *xdr.DecoderOptions }{
+		{nil, nil}, {nil, alias()}, {alias(), nil}, {alias(), alias()},
+	} {
+		for n := len(before.bytes); n >= 0; n -= 4 {
+			in1, in2 := bytes.Clone(before.bytes), bytes.Clone(s.bytes)
+			var v T
+			_ = P(&v).DecodeXDR(xdr.NewDecoder(in1[:n], mode.first)) // refused where n cuts it
+			flip(in1)                                                // its buffer now holds something else
+			if err := P(&v).DecodeXDR(xdr.NewDecoder(in2, mode.then)); err != nil {
+				return err
+			}
+			if got := diff(&s.want, &v); got != "" {
+				return fmt.Errorf("first %d bytes of it left something behind (- fresh, + reused):\n%s", n, got)
+			}
+			if flip(in1); !bytes.Equal(in1, before.bytes) || !bytes.Equal(in2, s.bytes) {
+				return fmt.Errorf("decoding wrote into its input")
+			}
+		}
+	}
+	return nil
+}

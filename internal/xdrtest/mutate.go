@@ -1,0 +1,55 @@
+package xdrtest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// edges are the values that every word of every vector is replaced with.
+var edges = []uint32{0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff}
+
+// mutated replaces every word of the sample with every edge. The codec must
+// not panic, nor allocate more than the input justifies; and what it
+// accepts, it must encode to the same bytes.
+func mutated[T any, P Codec[T]](s sample[T]) error {
+	for at := 0; at+4 <= len(s.bytes); at += 4 {
+		for _, word := range edges {
+			in := bytes.Clone(s.bytes)
+			binary.BigEndian.PutUint32(in[at:], word)
+			if err := bounded[T, P](in); err != nil {
+				return fmt.Errorf("%#x at offset %d: %w", word, at, err)
+			}
+			if err := canonical[T, P](in); err != nil {
+				return fmt.Errorf("%#x at offset %d: %w", word, at, err)
+			}
+		}
+	}
+	return nil
+}
+
+// canonical checks that what is accepted has one encoding: its own bytes.
+func canonical[T any, P Codec[T]](in []byte) error {
+	kept := bytes.Clone(in)
+	for mode, opt := range modes() {
+		d := xdr.NewDecoder(in, opt)
+		var v T
+		if P(&v).DecodeXDR(d) != nil {
+			continue
+		}
+		n := d.Offset()
+		if size := P(&v).XDRSize(); size != n {
+			return fmt.Errorf("%s: %d bytes read, XDRSize says %d", mode, n, size)
+		}
+		out, err := P(&v).MarshalBinary()
+		if err != nil || !bytes.Equal(out, in[:n]) {
+			return fmt.Errorf("%s: not canonical: %w", mode, unequal(out, in[:n], err))
+		}
+	}
+	if !bytes.Equal(in, kept) {
+		return fmt.Errorf("decoding wrote into its input")
+	}
+	return nil
+}
