@@ -40,7 +40,6 @@ type Item struct {
 type Reduction struct {
 	Sites []Site // eligible on this call, and offered to the peer
 	Min   int    // smaller items stay inline, bytes
-	Max   int    // at most so many items; 0 is no limit
 }
 
 // Reduce makes e leave eligible items out of line from here on. base is the
@@ -64,10 +63,7 @@ func (e *Encoder) Reduces(s Site, n int) bool {
 }
 
 func (e *Encoder) reduces(s Site, n int) bool {
-	if n == 0 || n < e.reduce.Min || e.reduce.Max > 0 && len(e.items) >= e.reduce.Max {
-		return false
-	}
-	return has(e.reduce.Sites, s)
+	return n > 0 && n >= e.reduce.Min && has(e.reduce.Sites, s)
 }
 
 func has(sites []Site, s Site) bool {

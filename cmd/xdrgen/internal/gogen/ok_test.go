@@ -75,6 +75,12 @@ func TestOK(t *testing.T) {
 		golden.Check(t, strings.TrimSuffix(file, ".x")+".go.golden", src)
 		mod.add(t, pkg, src, wires(u, b, r))
 	}
+	// What is special to one of them.
+	special, err := os.ReadFile("testdata/place_test.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod.write(t, "place/hook_test.go", special)
 	mod.run(t)
 }
 

@@ -114,11 +114,16 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 			again = d
 		}
 	}
+	// The word before optional data stays in the stream, the data may leave it
+	// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.4; R48).
+	if u := t.Underlying(); u.Kind == ir.Optional {
+		t = u.Elem
+	}
 	switch t.Underlying().Kind {
-	case ir.Opaque, ir.FixedOpaque, ir.String, ir.Array, ir.FixedArray:
+	case ir.Opaque, ir.String, ir.Array:
 		return again, true
 	}
-	c.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or an array", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
+	c.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or array with a count", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
 		With(b.Field.Pos, "declared here"))
 	return nil, false
 }
