@@ -588,58 +588,58 @@ func (v *Bkrqsup) ResetXDR() {
 	(*v) = 0
 }
 
-// Bsiz is typedef xchrbsiz.
+// Rbsiz is typedef xchrbsiz.
 //
 // Transport characteristic typedefs
-type Bsiz uint32
+type Rbsiz uint32
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *Bsiz) XDRSize() int {
+func (v *Rbsiz) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Bsiz) EncodeXDR(e *xdr.Encoder) error {
+func (v *Rbsiz) EncodeXDR(e *xdr.Encoder) error {
 	b, off, err := e.Begin(v.XDRSize())
 	if err == nil {
 		off, err = v.PutXDR(e, b, off)
 	}
 	if err != nil {
-		return err.Of("xchar.Bsiz")
+		return err.Of("xchar.Rbsiz")
 	}
 	e.End(b, off)
 	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Bsiz) DecodeXDR(d *xdr.Decoder) error {
+func (v *Rbsiz) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Bsiz")
+		return err.Of("xchar.Rbsiz")
 	}
 	d.Advance(off)
 	return nil
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *Bsiz) AppendBinary(b []byte) ([]byte, error) {
+func (v *Rbsiz) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Bsiz")
+		return b[:off], err.Of("xchar.Rbsiz")
 	}
 	return b[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *Bsiz) MarshalBinary() ([]byte, error) {
+func (v *Rbsiz) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *Bsiz) UnmarshalBinary(b []byte) error {
+func (v *Rbsiz) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -649,7 +649,7 @@ func (v *Bsiz) UnmarshalBinary(b []byte) error {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Bsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -657,18 +657,18 @@ func (v *Bsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Bsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
 		return off, xdr.Short(b, off, 4, "")
 	}
 	w := b[off : off+4 : off+4]
-	(*v) = Bsiz(binary.BigEndian.Uint32(w[0:4]))
+	(*v) = Rbsiz(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *Bsiz) ResetXDR() {
+func (v *Rbsiz) ResetXDR() {
 	(*v) = 0
 }
 
@@ -1325,7 +1325,7 @@ func Extension() xdr.Extension {
 			{
 				Name: "XCHAR_RBSIZ",
 				New: func() xdr.Value {
-					return new(Bsiz)
+					return new(Rbsiz)
 				},
 				Space: xdr.Characteristics,
 				Type:  "xchrbsiz",
