@@ -45,7 +45,6 @@ const (
 	BadVoid
 	BadOpaque
 	BadOptional
-	BadArray
 
 	BadDiscriminant
 	DuplicateCase
@@ -112,7 +111,7 @@ var rules = [numRules]Info{
 	BadNumber:        {"XDR0003", "bad-number", Error, "RFC 4506 §6.2", "write a decimal, 0x hexadecimal or 0 octal number of at most 64 bits"},
 	SyntaxError:      {"XDR0004", "syntax-error", Error, "RFC 4506 §6.3", "compare with the grammar of RFC 4506 §6.3 and RFC 5531 §12.2"},
 	MissingSemicolon: {"XDR0005", "missing-semicolon", Error, "RFC 4506 §6.3", "put a ; here"},
-	MissingBrace:     {"XDR0006", "missing-brace", Error, "RFC 4506 §6.3", "put a { after the name"},
+	MissingBrace:     {"XDR0006", "missing-brace", Error, "RFC 4506 §6.3", "put a { after it"},
 	UnclosedBrace:    {"XDR0007", "unclosed-brace", Error, "RFC 4506 §6.3", "put a }; before the next definition"},
 	MissingEquals:    {"XDR0008", "missing-equals", Error, "RFC 4506 §6.3", "put a = between the name and the value"},
 	TooDeep:          {"XDR0009", "too-deep", Error, "", "give the inner types names of their own"},
@@ -137,7 +136,6 @@ var rules = [numRules]Info{
 	BadVoid:        {"XDR0302", "bad-void", Error, "RFC 4506 §4.16", "void stands alone: in a union arm, as argument or as result"},
 	BadOpaque:      {"XDR0303", "bad-opaque", Error, "RFC 4506 §4.9", "write opaque name[n], opaque name<n> or string name<n>"},
 	BadOptional:    {"XDR0304", "bad-optional", Error, "RFC 4506 §4.19", "write type *name; with no bounds after it"},
-	BadArray:       {"XDR0305", "bad-array", Error, "RFC 4506 §4.12", "write type name[n] or type name<n>"},
 
 	BadDiscriminant:  {"XDR0401", "bad-discriminant", Error, "RFC 4506 §6.4 (5)", "use int, unsigned int, bool or an enum"},
 	DuplicateCase:    {"XDR0402", "duplicate-case", Error, "RFC 4506 §6.4 (5)", "remove one of the two"},

@@ -42,7 +42,7 @@ func WriteText(w io.Writer, d Diagnostic, o TextOptions) error {
 		tint = yellow
 	}
 	head := d.Severity.String() + ":"
-	t.printf("%s%s %s %s: %s\n", t.paint(bold, where(d.Span)), t.paint(tint, head), info.Code, info.Name, clean(d.Message))
+	t.printf("%s %s %s %s: %s\n", t.paint(bold, where(d.Span)), t.paint(tint, head), info.Code, info.Name, clean(d.Message))
 	t.gutter = gutter(d)
 	t.excerpt(d.Span, tint, "")
 	for _, r := range d.Related {

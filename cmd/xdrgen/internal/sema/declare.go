@@ -77,7 +77,9 @@ func (c *compiler) declareDef(u *unit, d *syntax.Def) {
 		}
 	}
 	if d.Kind == syntax.Const && d.Value.Str {
-		c.report(diag.New(diag.StringConst, d.Value.Span, "constant %s is a string", d.Name.Name))
+		if !d.Broken {
+			c.report(diag.New(diag.StringConst, d.Value.Span, "constant %s is a string", d.Name.Name))
+		}
 		u.missing[d.Name.Name] = true
 		return
 	}
@@ -115,6 +117,13 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 	if old := u.scope[s.name]; old != nil {
 		if s.def != nil && s.def.Macro && old.def != nil && old.def.Macro && s.def.Value.Text == old.def.Value.Text {
 			return false // #define of the same value again, as C allows
+		}
+		if s.broken || old.broken { // what is wrong with one of them was reported
+			if old.broken {
+				u.scope[s.name] = s
+				u.syms = append(u.syms, s)
+			}
+			return old.broken
 		}
 		if sameText(s.def, old.def) {
 			c.report(diag.New(diag.RepeatedTypedef, s.span, "typedef %s is there twice", s.name).With(old.span, "the first is here"))

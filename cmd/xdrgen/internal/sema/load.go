@@ -35,8 +35,8 @@ type unit struct {
 	syms    []*symbol // in source order
 	decls   []*ir.Decl
 	inner   map[*syntax.Def]*symbol // types written in place
-	missing map[string]bool // undefined names that were reported
-	warned  map[string]bool // C names that were reported
+	missing map[string]bool         // undefined names that were reported
+	warned  map[string]bool         // C names that were reported
 	broken  bool
 }
 

@@ -81,7 +81,6 @@ func (c *compiler) report(d diag.Diagnostic) { c.diags = append(c.diags, d) }
 // compile gives a loaded unit its meaning. Units it imports were compiled
 // while it was loaded.
 func (c *compiler) compile(u *unit) {
-	before := len(c.diags)
 	c.declare(u)
 	c.resolveConsts(u)
 	c.resolveTypes(u)
@@ -89,10 +88,7 @@ func (c *compiler) compile(u *unit) {
 	c.checkRedeclared(u)
 	c.checkCycles(u)
 	c.checkUnions(u)
-	u.broken = diag.HasErrors(c.diags[before:])
-	for _, i := range u.imports {
-		u.broken = u.broken || i.broken
-	}
+	u.broken = diag.HasErrors(c.diags)
 	if !u.broken {
 		findLists(u)
 		findRecursion(u)

@@ -33,11 +33,11 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 // suggest adds what may be meant: the file to include, or a name that is
 // spelled nearly so.
 func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool) diag.Diagnostic {
-	if file := c.declaredBeside(u, name); file != "" {
-		return d.Helpf("%s declares it: add the line #include \"%s\", or give both files", file, file)
-	}
 	if file := c.declaredElsewhere(u, name); file != "" {
 		return d.Helpf("add the line #include \"%s\"", file)
+	}
+	if file := c.declaredBeside(u, name); file != "" {
+		return d.Helpf("%s declares it: add the line #include \"%s\", or give both files", file, file)
 	}
 	var names []string
 	for _, s := range u.visible() {

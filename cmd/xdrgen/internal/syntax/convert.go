@@ -51,6 +51,7 @@ func (c *converter) value(g *gValue) Value {
 	case g.Name.Value != "":
 		return Value{Span: c.at(g.Name), Text: g.Name.Value, Name: true}
 	case g.Str.Value != "":
+		c.broken = c.broken || len(g.Str.Value) < 2 || !strings.HasSuffix(g.Str.Value, `"`)
 		return Value{Span: c.at(g.Str), Text: g.Str.Value, Str: true}
 	}
 	v := Value{Span: c.at(g.Number), Text: g.Number.Value}

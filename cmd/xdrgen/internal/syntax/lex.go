@@ -158,6 +158,10 @@ func (s *scanner) quoted() {
 		}
 	}
 	s.report(diag.New(diag.BadCharacter, s.span(start, start+1), "string without end"))
+	if i := bytes.IndexByte(s.text[start:s.pos], ';'); i > 0 {
+		s.pos = start + i
+	}
+	s.toks = append(s.toks, token{tString, start, s.pos, string(s.text[start:s.pos])})
 }
 
 func (s *scanner) peek(n int) byte {

@@ -94,6 +94,9 @@ func repair(s *scanner, toks []token, k int, expected string) (out []token, agai
 	if expected == "a name" && t.kind == tKeyword {
 		d = d.Helpf("%s is a word of the language: choose another name", t.text)
 	}
+	if expected == "{" && t.is(";") {
+		d = d.Helpf("remove it: names can be used before they are declared")
+	}
 	s.report(d)
 	from := k
 	for from > 0 && !strings.Contains(";{},:", toks[from-1].text) {

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/internal/golden"
+)
+
+// finding is what the tests look at of a JSON line.
+type finding struct {
+	Type, Rule, Severity, Help string
+	Where                      *struct {
+		File         string
+		Line, Column int
+	}
+	Errors, Warnings, Hidden int
+}
+
+// runCommand runs the command with no terminal and an empty environment.
+func runCommand(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(args, environment{
+		stdout: &out, stderr: &errs,
+		getenv: func(string) string { return "" }, terminal: isTerminal,
+	})
+	return out.String(), errs.String(), code
+}
+
+func parseFindings(t *testing.T, lines string) []finding {
+	t.Helper()
+	var out []finding
+	for _, l := range strings.Split(strings.TrimSpace(lines), "\n") {
+		var f finding
+		if err := json.Unmarshal([]byte(l), &f); err != nil {
+			t.Fatalf("line %q: %v", l, err)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// ruleOf returns the rule that a bad file is named after: its name up to a
+// suffix.
+func ruleOf(base string) string {
+	best := ""
+	for _, r := range diag.Rules() {
+		if (base == r.Name || strings.HasPrefix(base, r.Name+"-")) && len(r.Name) > len(best) {
+			best = r.Name
+		}
+	}
+	return best
+}
+
+// badFiles returns the files of testdata/bad. Each has one fault: that of the
+// rule it is named after, at the place behind the comment /*@*/ if it has one.
+func badFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/bad/*.x")
+	if err != nil || len(files) < 60 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	return files
+}
+
+func TestBad(t *testing.T) {
+	for _, file := range badFiles(t) {
+		base := strings.TrimSuffix(filepath.Base(file), ".x")
+		t.Run(base, func(t *testing.T) {
+			args := []string{"check", "-strict", "-I", "testdata/bad/inc"}
+			stdout, _, code := runCommand(t, append(args, file)...)
+			if code != exitFindings {
+				t.Errorf("exit code %d, expected %d", code, exitFindings)
+			}
+			golden.CheckString(t, file+".golden", stdout)
+
+			lines, _, _ := runCommand(t, append(args, "-format", "json", file)...)
+			findings := parseFindings(t, lines)
+			if n := len(findings); n != 2 || findings[n-1].Type != "summary" {
+				t.Fatalf("%d lines, expected one finding and the summary:\n%s", n, lines)
+			}
+			f := findings[0]
+			if f.Rule != ruleOf(base) {
+				t.Errorf("rule %s, expected %s", f.Rule, ruleOf(base))
+			}
+			if f.Help == "" {
+				t.Error("no help")
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, _, marked := strings.Cut(string(text), "/*@*/")
+			if !marked {
+				return
+			}
+			line := strings.Count(before, "\n") + 1
+			column := len(before) - strings.LastIndex(before, "\n")
+			if f.Rule != "missing-semicolon" { // which is where it should be
+				column += len("/*@*/")
+			}
+			if f.Where == nil || f.Where.Line != line || f.Where.Column != column {
+				t.Errorf("found at %+v, expected %d:%d", f.Where, line, column)
+			}
+		})
+	}
+}
+
+// TestRulesCovered holds every rule of the table against a bad file.
+func TestRulesCovered(t *testing.T) {
+	elsewhere := map[string]string{
+		"not-text":         "TestNotText",
+		"include-too-deep": "TestIncludeDepth in sema",
+		"import-package":   "TestImportPackage",
+		"bad-origin-map":   "TestOriginMap in sema",
+		"go-name":          "gogen", "go-name-collision": "gogen", "unsupported": "gogen",
+	}
+	have := map[string]bool{}
+	for _, file := range badFiles(t) {
+		have[ruleOf(strings.TrimSuffix(filepath.Base(file), ".x"))] = true
+	}
+	codes := map[string]bool{}
+	for _, r := range diag.Rules() {
+		if !have[r.Name] && elsewhere[r.Name] == "" {
+			t.Errorf("no file testdata/bad/%s.x", r.Name)
+		}
+		if codes[r.Code] || r.Code == "" || r.Name == "" || r.Fix == "" {
+			t.Errorf("rule %+v: code given twice, or something is missing", r)
+		}
+		codes[r.Code] = true
+	}
+}
