@@ -171,12 +171,12 @@ func (mr *memoryRegion) pinRemote(pd *protectionDomain, key uint32, addr uint64,
 	if reason := mr.refusal(pd, key, need); reason != "" {
 		return nil, reason
 	}
-	if addr < mr.base || addr-mr.base > uint64(len(mr.buf)) || uint64(n) > uint64(len(mr.buf))-(addr-mr.base) {
+	off, size := addr-mr.base, uint64(len(mr.buf)) // an address before the base wraps to far behind the end
+	if off > size || uint64(n) > size-off {
 		return nil, "range is not within the region"
 	}
 	mr.pins++
-	off := int(addr - mr.base)
-	return mr.buf[off : off+n], ""
+	return mr.buf[off : off+uint64(n)], ""
 }
 
 // invalidatable says why a peer may not invalidate the region, if so.

@@ -99,12 +99,17 @@ func TestDisconnectFromNotification(t *testing.T) {
 func TestInvalidateWaitsForCopies(t *testing.T) {
 	for range 30 {
 		_, c, s := newPair(t)
+		for i := range c.mr.Bytes() {
+			c.mr.Bytes()[i] = 0xa5
+		}
 		wr := verbs.SendWR{Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled, SGL: c.sge(sideBytes), RKey: s.mr.RKey(), RemoteAddr: s.mr.RemoteAddr()}
 		var wg sync.WaitGroup
 		started := make(chan struct{})
 		wg.Go(func() {
-			close(started)
-			for {
+			for i := 0; ; i++ {
+				if i == 20 {
+					close(started)
+				}
 				if _, err := c.qp.PostSend([]verbs.SendWR{wr}); err != nil {
 					return
 				}
@@ -121,6 +126,43 @@ func TestInvalidateWaitsForCopies(t *testing.T) {
 			if b != 0 {
 				t.Fatalf("byte %d was written after Invalidate", i)
 			}
+		}
+	}
+}
+
+// One notification for each Arm, and only for what was armed for. (The
+// interface allows spurious ones; this provider has none.)
+func TestArmIsExact(t *testing.T) {
+	_, client, server := openPair(t)
+	calls := 0
+	c, s := newSide(t, client, sideConfig{}), newSide(t, server, sideConfig{notify: func() { calls++ }})
+	join(t, c, s)
+	if _, err := s.qp.PostRecv(make([]verbs.RecvWR, 20)); err != nil {
+		t.Fatal(err)
+	}
+	const none, any, solicited = 0, 1, 2
+	for i, tc := range []struct {
+		arm   int
+		flags verbs.SendFlags
+		want  int
+	}{
+		{none, 0, 0},
+		{any, 0, 1},
+		{none, 0, 0}, // once only
+		{any, verbs.SendSolicited, 1},
+		{solicited, 0, 0},
+		{none, verbs.SendSolicited, 1}, // still armed
+		{none, verbs.SendSolicited, 0},
+	} {
+		calls = 0
+		if tc.arm != none {
+			if err := s.cq.Arm(tc.arm == solicited); err != nil {
+				t.Fatal(err)
+			}
+		}
+		post(t, c, verbs.SendWR{Flags: tc.flags})
+		if calls != tc.want {
+			t.Errorf("step %d: %d notifications, want %d", i, calls, tc.want)
 		}
 	}
 }

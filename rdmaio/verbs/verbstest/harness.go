@@ -293,8 +293,11 @@ func (h *harness) broken(a, b *end, id uint64, status, recvStatus verbs.Status) 
 		}
 	}
 	for i, wc := range b.wait(len(b.open)) {
-		if i > 0 || wc.Status != recvStatus {
+		switch {
+		case i > 0:
 			h.wantFlushed(wc)
+		case wc.Status != recvStatus && (h.Precise || wc.Status != verbs.StatusFlushed):
+			h.Errorf("oldest Receive ended with %v, want %v", wc.Status, recvStatus)
 		}
 	}
 	a.quiet()

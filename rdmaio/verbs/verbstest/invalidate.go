@@ -30,7 +30,7 @@ func testInvalidateCall(h *harness) {
 
 // A LocalInvalidate request ends a region in its turn; of a key that is none, it breaks the connection.
 func testLocalInvalidate(h *harness) {
-	c, s := h.connected()
+	c, _ := h.connected()
 	mr := c.region(8, remoteRW)
 	id := c.post(verbs.SendWR{Opcode: verbs.LocalInvalidate, Flags: signaled, InvalidateRKey: mr.RKey()})
 	c.ok(id, verbs.WC{Opcode: verbs.WCLocalInvalidate})
@@ -40,12 +40,19 @@ func testLocalInvalidate(h *harness) {
 	_, err := c.qp.PostSend([]verbs.SendWR{{Opcode: verbs.Send, SGL: []verbs.SGE{whole(mr)}}})
 	h.wantErr("send from an invalid region", err, verbs.ErrAccess)
 
-	s.recvs(1, 8)
-	id = c.post(verbs.SendWR{Opcode: verbs.LocalInvalidate, Flags: signaled, InvalidateRKey: mr.RKey()})
-	precise := h.Precise
-	h.Precise = true // our own device tells
-	h.broken(c, s, id, verbs.StatusLocalProtection, verbs.StatusFlushed)
-	h.Precise = precise
+	other := h.newEnd(h.Client, verbs.QPConfig{}).region(8, remoteRW)
+	for name, key := range map[string]uint32{"invalid already": mr.RKey(), "foreign domain": other.RKey(), "none": 0} {
+		h.Run(name, func(h *harness) {
+			h.Precise = true // our own device tells
+			c, s := h.connected()
+			s.recvs(1, 8)
+			id := c.post(verbs.SendWR{Opcode: verbs.LocalInvalidate, Flags: signaled, InvalidateRKey: key})
+			h.broken(c, s, id, verbs.StatusLocalProtection, verbs.StatusFlushed)
+		})
+	}
+	if other.State() != verbs.MRValid {
+		h.Errorf("region of another domain is %v", other.State())
+	}
 }
 
 func needRemoteInvalidate(h *harness) {
