@@ -14,9 +14,17 @@ type fakeTests int
 func (f fakeTests) Run() int { return int(f) }
 
 // holdOpen is what leaks here.
-func holdOpen(stop, done chan struct{}) {
+func holdOpen(started, stop, done chan struct{}) {
 	defer close(done)
+	close(started)
 	<-stop
+}
+
+// leakOne starts it and returns when it runs: before that its stack need not name it.
+func leakOne(stop, done chan struct{}) {
+	started := make(chan struct{})
+	go holdOpen(started, stop, done)
+	<-started
 }
 
 const holdOpenPath = modulePath + "internal/leak.holdOpen"
@@ -38,7 +46,7 @@ func TestRun(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			stop, done := make(chan struct{}), make(chan struct{})
 			if tc.leak {
-				go holdOpen(stop, done)
+				leakOne(stop, done)
 			} else {
 				close(done)
 			}
@@ -55,7 +63,7 @@ func TestRun(t *testing.T) {
 
 func TestWaitIsPatient(t *testing.T) {
 	stop, done := make(chan struct{}), make(chan struct{})
-	go holdOpen(stop, done)
+	leakOne(stop, done)
 	time.AfterFunc(20*time.Millisecond, func() { close(stop) })
 	if left := Wait(holdOpenPath, 5*time.Second); len(left) > 0 {
 		t.Errorf("still there:\n%s", strings.Join(left, "\n\n"))
