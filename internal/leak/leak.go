@@ -40,8 +40,8 @@ func run(m interface{ Run() int }, path string, wait time.Duration, out io.Write
 }
 
 // Wait looks for goroutines, other than the caller's own, whose stack names a
-// function below the import path, until there are none or the time is over. It returns
-// the stacks of those left.
+// function below the import path, until there are none or the time is over. It
+// returns the stacks of those left.
 func Wait(path string, atMost time.Duration) []string {
 	deadline := time.Now().Add(atMost)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -53,7 +53,8 @@ func Wait(path string, atMost time.Duration) []string {
 	}
 }
 
-// Goroutines gives the stacks of all goroutines but the caller's that name a function below the import path.
+// Goroutines gives the stacks of all goroutines but the caller's that name a
+// function below the import path.
 func Goroutines(path string) []string {
 	buf := make([]byte, 64<<10)
 	for {

@@ -20,7 +20,8 @@ func holdOpen(started, stop, done chan struct{}) {
 	<-stop
 }
 
-// leakOne starts it and returns when it runs: before that its stack need not name it.
+// leakOne starts it and returns when it runs: before that its stack need not
+// name it.
 func leakOne(stop, done chan struct{}) {
 	started := make(chan struct{})
 	go holdOpen(started, stop, done)

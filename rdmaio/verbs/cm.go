@@ -11,19 +11,20 @@ type Dialer interface {
 	// Errors: ErrConnectionRefused if nobody listens, *RejectedError if the
 	// listener said no, ErrPeerDisconnected if it went away, ErrDisconnected or
 	// ErrDeviceRemoved if that happened here, the context's error if it ended
-	// first. They leave the queue pair in StateError, its Receives flushed; make
-	// another one for the next attempt. Misuse (ErrInvalidState, ErrForeignObject, ErrTooLarge)
-	// leaves it as it was.
+	// first. They leave the queue pair in StateError, its Receives flushed;
+	// make another one for the next attempt. Misuse (ErrInvalidState,
+	// ErrForeignObject, ErrTooLarge) leaves it as it was.
 	Dial(ctx context.Context, addr string, qp QueuePair, params *ConnParams) (*ConnInfo, error)
 }
 
 // Listener takes connection requests (rdma_listen).
 type Listener interface {
-	// Accept waits for the next connection request. Each one must be answered, by its
-	// Accept or Reject. The error is the context's, or ErrClosed.
+	// Accept waits for the next connection request. Each one must be answered,
+	// by its Accept or Reject. The error is the context's, or ErrClosed.
 	Accept(ctx context.Context) (ConnRequest, error)
 
-	// Addr is the address in the form Dial takes, with what Listen left open filled in.
+	// Addr is the address in the form Dial takes, with what Listen left open
+	// filled in.
 	Addr() string
 
 	// Close stops listening: Accept returns ErrClosed, requests not yet given out
@@ -31,7 +32,8 @@ type Listener interface {
 	Close() error
 }
 
-// ConnRequest is a peer's wish to connect. It is answered once; a second answer is ErrInvalidState.
+// ConnRequest is a peer's wish to connect. It is answered once; a second answer
+// is ErrInvalidState.
 type ConnRequest interface {
 	// PrivateData is what the peer passed to Dial: read-only, untrusted, at
 	// most DeviceAttributes.MaxPrivateData bytes.
@@ -53,7 +55,8 @@ type ConnRequest interface {
 	Reject(privateData []byte) error
 }
 
-// ConnParams is one side's part in setting up a connection (rdma_conn_param). nil stands for the zero value.
+// ConnParams is one side's part in setting up a connection (rdma_conn_param).
+// nil stands for the zero value.
 type ConnParams struct {
 	PrivateData []byte // for the peer; copied; at most MaxPrivateData bytes
 

@@ -2,8 +2,9 @@ package verbs
 
 // CompletionQueue collects completions of one or more queue pairs.
 //
-// It cannot overflow: CreateQP reserves MaxSendWR and MaxRecvWR entries in the queues it
-// names and fails with ErrQueueFull if they are not there (RFC 5042 §6.4.3.2).
+// It cannot overflow: CreateQP reserves MaxSendWR and MaxRecvWR entries in the
+// queues it names and fails with ErrQueueFull if they are not there (RFC 5042
+// §6.4.3.2).
 //
 // # Waiting without missing a wake-up
 //
@@ -27,8 +28,8 @@ type CompletionQueue interface {
 	Poll(wcs []WC) (int, error)
 
 	// Arm asks for one call of notify; with solicitedOnly only a Receive whose
-	// Send was flagged SendSolicited and a completion with an error trigger it. Arming
-	// twice before the call is arming once, for the wider of the two.
+	// Send was flagged SendSolicited and a completion with an error trigger it.
+	// Arming twice before the call is arming once, for the wider of the two.
 	//
 	// notify runs on whatever goroutine caused the completion, possibly inside a
 	// post by this very caller, with no lock of the provider held. It must not
@@ -39,22 +40,25 @@ type CompletionQueue interface {
 	// Cap is the number of entries.
 	Cap() int
 
-	// Close gives the queue back; ErrBusy while a queue pair uses it. After it notify
-	// is not called again, though a call begun before may still be running. Idempotent.
+	// Close gives the queue back; ErrBusy while a queue pair uses it. After it
+	// notify is not called again, though a call begun before may still be
+	// running. Idempotent.
 	Close() error
 }
 
 // WC is a work completion (ibv_wc).
 //
 // If Status is not StatusSuccess only WRID, Status and QPNum have a meaning:
-// hardware tells no more. Whoever must know what a failed request was encodes it in the WRID.
+// hardware tells no more. Whoever must know what a failed request was encodes
+// it in the WRID.
 type WC struct {
 	WRID   uint64   // as posted
 	Status Status   // how it ended
 	Opcode WCOpcode // what ended
 	QPNum  uint32   // QueuePair.Num of the queue pair
 
-	// ByteLen is the length of the message received or of the data read; 0 for the other opcodes.
+	// ByteLen is the length of the message received or of the data read; 0 for
+	// the other opcodes.
 	ByteLen uint32
 
 	// InvalidatedRKey is, for a Receive, the key of ours that the peer's
@@ -87,9 +91,9 @@ func (o WCOpcode) String() string {
 	return enumString("WCOpcode", uint(o), "send", "write", "read", "local-invalidate", "recv")
 }
 
-// NotifyChannel gives a notify function for CreateCQ (or QPConfig.Notify) and the channel it
-// signals. The channel holds one signal; further ones fall together with it,
-// which loses nothing under the rule of CompletionQueue.
+// NotifyChannel gives a notify function for CreateCQ (or QPConfig.Notify) and
+// the channel it signals. The channel holds one signal; further ones fall
+// together with it, which loses nothing under the rule of CompletionQueue.
 func NotifyChannel() (notify func(), c <-chan struct{}) {
 	ch := make(chan struct{}, 1)
 	return func() {

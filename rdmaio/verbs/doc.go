@@ -56,9 +56,9 @@
 // What can be seen when a request is posted is refused by the post (see
 // QueuePair.PostSend) and changes nothing. What goes wrong later breaks the
 // connection, at both ends: the request concerned completes with its status
-// where the provider can tell (a peer's refusal may come after a Send or
-// Write already completed), all others with StatusFlushed, each exactly once. Nothing is
-// truncated, dropped or retried in silence (R3, R8, R9).
+// where the provider can tell (a peer's refusal may come after a Send or Write
+// already completed), all others with StatusFlushed, each exactly once. Nothing
+// is truncated, dropped or retried in silence (R3, R8, R9).
 //
 // # Concurrency
 //

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Errors of calls: misuse or a limit. Providers wrap them with the details; nothing has changed when
-// they are returned.
+// Errors of calls: misuse or a limit. Providers wrap them with the details;
+// nothing has changed when they are returned.
 var (
 	ErrInvalidWR     = errors.New("verbs: invalid work request")
 	ErrInvalidState  = errors.New("verbs: not possible in this state")

@@ -16,12 +16,14 @@ type ProtectionDomain interface {
 	Free(buf []byte) error
 
 	// RegisterMemory makes a region of buf[0:len(buf)], to the byte, neither
-	// rounded nor extended to pages as far as the peer can tell. The region keeps buf alive. Empty buffers are
-	// refused. Rights not asked for are refused to the peer (R9, R304).
-	// It may block for the time it takes to pin the memory.
+	// rounded nor extended to pages as far as the peer can tell. The region
+	// keeps buf alive. Empty buffers are refused. Rights not asked for are
+	// refused to the peer (R9, R304). It may block for the time it takes to pin
+	// the memory.
 	RegisterMemory(buf []byte, access Access) (MemoryRegion, error)
 
-	// CreateQP makes a queue pair in StateInit: Receives can be posted, Sends not yet.
+	// CreateQP makes a queue pair in StateInit: Receives can be posted, Sends
+	// not yet.
 	CreateQP(cfg QPConfig) (QueuePair, error)
 
 	// Close gives the domain back; ErrBusy while it has regions, queue pairs or
@@ -87,8 +89,8 @@ type MemoryRegion interface {
 	RKey() uint32
 
 	// RemoteAddr is what the peer calls the first byte of the region; the byte
-	// at offset i is RemoteAddr()+i, which never wraps. It is no address
-	// to the Go program, and 0 is a good value. It too changes at each registration.
+	// at offset i is RemoteAddr()+i, which never wraps. It is no address to the
+	// Go program, and 0 is a good value. It too changes at each registration.
 	RemoteAddr() uint64
 
 	// State tells whether the region is usable.

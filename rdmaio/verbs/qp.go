@@ -11,18 +11,19 @@ type QueuePair interface {
 	// after it were not looked at further and leave no trace (libibverbs'
 	// bad_wr). err is nil if and only if n == len(wrs).
 	//
-	// Refused here: a state other than StateConnected (ErrInvalidState), no room
-	// (ErrQueueFull), a malformed request or an SGE outside its region (ErrInvalidWR), a region of
-	// another domain, device or provider (ErrForeignObject), a region that is invalid or lacks
-	// AccessLocalWrite under a Read (ErrAccess), more bytes than MaxMessageSize
-	// (ErrTooLarge), a Read where the negotiated initiator depth is 0 or a SendWithInvalidate on
+	// Refused here: a state other than StateConnected (ErrInvalidState), no
+	// room (ErrQueueFull), a malformed request or an SGE outside its region
+	// (ErrInvalidWR), a region of another domain, device or provider
+	// (ErrForeignObject), a region that is invalid or lacks AccessLocalWrite
+	// under a Read (ErrAccess), more bytes than MaxMessageSize (ErrTooLarge), a
+	// Read where the negotiated initiator depth is 0 or a SendWithInvalidate on
 	// a device without it (ErrNotSupported).
 	//
 	// A request uses one entry of the send queue until its completion is
-	// polled, or if unsignaled until that of a later signaled one is: a queue of
-	// unsignaled requests only fills up for good. At most the negotiated
-	// InitiatorDepth Reads run at a time; a further one, and what is behind it, waits
-	// in the queue (R14).
+	// polled, or if unsignaled until that of a later signaled one is: a queue
+	// of unsignaled requests only fills up for good. At most the negotiated
+	// InitiatorDepth Reads run at a time; a further one, and what is behind it,
+	// waits in the queue (R14).
 	//
 	// It never waits for the peer, but may run notifications before it returns
 	// (see CompletionQueue.Arm); do not hold a lock that they take.
@@ -36,20 +37,22 @@ type QueuePair interface {
 	// State is the state now; it can change at any time.
 	State() QPState
 
-	// Err tells why the queue pair is in StateError: errors.Is with ErrDisconnected,
-	// ErrPeerDisconnected, ErrConnectionBroken or ErrDeviceRemoved, or with what a
-	// failed Dial or Accept returned. nil before that.
+	// Err tells why the queue pair is in StateError: errors.Is with
+	// ErrDisconnected, ErrPeerDisconnected, ErrConnectionBroken or
+	// ErrDeviceRemoved, or with what a failed Dial or Accept returned. nil
+	// before that.
 	Err() error
 
-	// Disconnect ends the connection, in any state, and is idempotent: the queue
-	// pair goes to StateError with ErrDisconnected, what is outstanding completes
-	// with StatusFlushed, the peer sees ErrPeerDisconnected. Requests
-	// that were posted but have not run are not sent: to end in order, wait for completions
-	// first. On return no more memory is touched on behalf of this queue pair.
+	// Disconnect ends the connection, in any state, and is idempotent: the
+	// queue pair goes to StateError with ErrDisconnected, what is outstanding
+	// completes with StatusFlushed, the peer sees ErrPeerDisconnected. Requests
+	// that were posted but have not run are not sent: to end in order, wait for
+	// completions first. On return no more memory is touched on behalf of this
+	// queue pair.
 	Disconnect() error
 
-	// Close disconnects if need be and gives the queue pair back. Completions stay in
-	// their queues, with this Num, until they are polled. Idempotent.
+	// Close disconnects if need be and gives the queue pair back. Completions
+	// stay in their queues, with this Num, until they are polled. Idempotent.
 	Close() error
 }
 
@@ -63,9 +66,10 @@ type QPConfig struct {
 	MaxSendSGE int // elements of a request; default 4, or the device's maximum if less
 	MaxRecvSGE int // elements of a Receive; default as for MaxSendSGE
 
-	// Notify, if not nil, is called once, when the queue pair enters StateError,
-	// after all its flushed completions are in their queues and the peer
-	// can no longer reach memory through it. The rules of CompletionQueue.Arm's notify hold.
+	// Notify, if not nil, is called once, when the queue pair enters
+	// StateError, after all its flushed completions are in their queues and the
+	// peer can no longer reach memory through it. The rules of
+	// CompletionQueue.Arm's notify hold.
 	Notify func()
 }
 

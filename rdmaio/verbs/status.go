@@ -13,8 +13,9 @@ type Status uint8
 const (
 	StatusSuccess Status = iota
 
-	// StatusLocalLength: at the receiver, the message was longer than the Receive; at the
-	// sender, the request was longer than the provider can send.
+	// StatusLocalLength: at the receiver, the message was longer than the
+	// Receive; at the sender, the request was longer than the provider can
+	// send.
 	StatusLocalLength
 
 	// StatusLocalProtection: a region in the request's list, valid when posted, no

@@ -15,12 +15,14 @@ type SendWR struct {
 	Opcode Opcode
 	Flags  SendFlags
 
-	// SGL is the data: gathered from in a Send or Write, scattered to in a Read.
-	// It may be empty: a message of no bytes. The caller's again when the post returns.
+	// SGL is the data: gathered from in a Send or Write, scattered to in a
+	// Read. It may be empty: a message of no bytes. The caller's again when the
+	// post returns.
 	SGL []SGE
 
 	// RemoteAddr and RKey name the peer's memory in a Write or Read, which is
-	// one contiguous range of as many bytes as the SGL has. A range of no bytes is not checked.
+	// one contiguous range of as many bytes as the SGL has. A range of no bytes
+	// is not checked.
 	RemoteAddr uint64
 	RKey       uint32
 
@@ -46,21 +48,21 @@ const (
 	Send Opcode = iota
 
 	// SendWithInvalidate does the same and, before the Receive completes,
-	// invalidates the peer's region InvalidateRKey, which must be valid, of the peer's domain and
-	// registered with AccessRemoteInvalidate; otherwise the connection breaks
-	// and nothing is delivered.
+	// invalidates the peer's region InvalidateRKey, which must be valid, of the
+	// peer's domain and registered with AccessRemoteInvalidate; otherwise the
+	// connection breaks and nothing is delivered.
 	SendWithInvalidate
 
-	// RDMAWrite places the SGL's bytes in the peer's memory. Range, right and domain
-	// are checked for the whole before any byte is placed (R9).
+	// RDMAWrite places the SGL's bytes in the peer's memory. Range, right and
+	// domain are checked for the whole before any byte is placed (R9).
 	RDMAWrite
 
 	// RDMARead fetches the peer's memory into the SGL, with the same checks.
 	RDMARead
 
-	// LocalInvalidate ends a region of this queue pair's domain, in its turn in the send queue. A key
-	// that names no valid region is an error that breaks the connection.
-	// It does not wait for earlier Reads unless it is fenced.
+	// LocalInvalidate ends a region of this queue pair's domain, in its turn in
+	// the send queue. A key that names no valid region is an error that breaks
+	// the connection. It does not wait for earlier Reads unless it is fenced.
 	LocalInvalidate
 )
 

@@ -53,7 +53,8 @@ func (cq *completionQueue) reserve(n int) error {
 	return nil
 }
 
-// release takes a reservation back; completions left behind by q count on their own.
+// release takes a reservation back; completions left behind by q count on their
+// own.
 func (cq *completionQueue) release(q *queuePair, n int) {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()

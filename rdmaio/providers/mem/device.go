@@ -155,8 +155,9 @@ func (d *Device) Close() error {
 }
 
 // Remove takes the device away as unplugging would: its connections break with
-// verbs.ErrDeviceRemoved (at the peer: verbs.ErrPeerDisconnected), its listeners close,
-// and it makes no new objects. What exists can and must still be closed.
+// verbs.ErrDeviceRemoved (at the peer: verbs.ErrPeerDisconnected), its
+// listeners close, and it makes no new objects. What exists can and must still
+// be closed.
 func (d *Device) Remove() {
 	d.mu.Lock()
 	d.removed = true

@@ -69,7 +69,8 @@ func handles(t *testing.T, dev *mem.Device, n int) (keys []uint32) {
 	return keys
 }
 
-// R301; RFC 5042 §6.1.1: none used again, spread evenly, reproducible only on request.
+// R301; RFC 5042 §6.1.1: none used again, spread evenly, reproducible only on
+// request.
 func TestHandles(t *testing.T) {
 	open := func(seed string) *mem.Device {
 		var cfg mem.Config
@@ -113,7 +114,8 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// RFC 5042 §6.1.1: the keys around a live one all miss, each at the cost of a connection.
+// RFC 5042 §6.1.1: the keys around a live one all miss, each at the cost of a
+// connection.
 func TestGuessing(t *testing.T) {
 	_, client, server := openPair(t)
 	victim := newSide(t, server, sideConfig{})

@@ -55,7 +55,8 @@ func (q *queuePair) abandon(r *connRequest, err error) error {
 	return <-r.reply
 }
 
-// connecting checks the arguments of Dial and Accept and moves the queue pair to StateConnecting.
+// connecting checks the arguments of Dial and Accept and moves the queue pair
+// to StateConnecting.
 func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queuePair, verbs.ConnParams, error) {
 	var p verbs.ConnParams
 	if params != nil {

@@ -14,8 +14,9 @@ type holder struct {
 }
 
 // Hold makes posted send requests wait in their queues, as they do on a slow
-// network, until Step or Release lets them run. It is how a test sees requests outstanding,
-// flushed and overtaken by events, and how a simulation decides when something moves.
+// network, until Step or Release lets them run. It is how a test sees requests
+// outstanding, flushed and overtaken by events, and how a simulation decides
+// when something moves.
 func (n *Network) Hold() { n.hold.on.Store(true) }
 
 // Step runs the oldest request that waits and reports whether there was one.

@@ -7,16 +7,17 @@ import (
 )
 
 // keyGen makes handles: the numbers 1, 2, 3, ... enciphered by a secret
-// permutation of the 32-bit numbers, a Feistel network with AES as its round function. So a handle
-// comes back only after all others were used, and who has seen
-// some cannot tell the next (R301; RFC 5042 §6.1.1).
+// permutation of the 32-bit numbers, a Feistel network with AES as its round
+// function. So a handle comes back only after all others were used, and who has
+// seen some cannot tell the next (R301; RFC 5042 §6.1.1).
 type keyGen struct {
 	block   cipher.Block
 	counter uint64
 	in, out [aes.BlockSize]byte // here, for the interface call makes them escape
 }
 
-// feistelRounds is twice what the permutation's proof asks for, the halves being small.
+// feistelRounds is twice what the permutation's proof asks for, the halves
+// being small.
 const feistelRounds = 8
 
 func newKeyGen(seed [16]byte) keyGen {

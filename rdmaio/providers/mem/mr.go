@@ -189,7 +189,8 @@ func (mr *memoryRegion) invalidatable(pd *protectionDomain, key uint32) (reason 
 	return mr.refusal(pd, key, verbs.AccessRemoteInvalidate)
 }
 
-// refusal is what a peer's use of a key has against it, apart from the range. mr is locked.
+// refusal is what a peer's use of a key has against it, apart from the range.
+// mr is locked.
 func (mr *memoryRegion) refusal(pd *protectionDomain, key uint32, need verbs.Access) string {
 	switch {
 	case mr.state != verbs.MRValid || mr.key != key:

@@ -13,8 +13,9 @@ import (
 
 // Config configures a Network. nil or zero fields are the defaults.
 type Config struct {
-	// Rand seeds the handles of each device, 16 bytes when it is opened; default crypto/rand.
-	// A deterministic source makes handles reproducible, and guessable: for tests only.
+	// Rand seeds the handles of each device, 16 bytes when it is opened;
+	// default crypto/rand. A deterministic source makes handles reproducible,
+	// and guessable: for tests only.
 	Rand io.Reader
 
 	// Backlog is how many connection requests may wait at a listener; default 128.
@@ -47,9 +48,9 @@ func New(cfg *Config) *Network {
 	return n
 }
 
-// Open opens a device, named in logs and as the remote address peers see.
-// attrs lowers its limits: zero fields keep their default, a negative number means none;
-// nil keeps all. HeapMemory and RemoteInvalidate are always true.
+// Open opens a device, named in logs and as the remote address peers see. attrs
+// lowers its limits: zero fields keep their default, a negative number means
+// none; nil keeps all. HeapMemory and RemoteInvalidate are always true.
 func (n *Network) Open(name string, attrs *verbs.DeviceAttributes) (*Device, error) {
 	a, err := attributes(name, attrs)
 	if err != nil {

@@ -38,7 +38,8 @@ func (q *queuePair) postSend(l *link, wrs []verbs.SendWR) (int, error) {
 	return len(wrs), nil
 }
 
-// checkSend refuses what can be refused now and fills in r, whose list is q.scratch.
+// checkSend refuses what can be refused now and fills in r, whose list is
+// q.scratch.
 func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
 	*r = request{
 		wrid: wr.WRID, opcode: wr.Opcode, flags: wr.Flags, rkey: wr.RKey, invalidate: wr.InvalidateRKey, addr: wr.RemoteAddr,
@@ -125,7 +126,8 @@ func (q *queuePair) checkList(to []element, sgl []verbs.SGE, limit int, need ver
 	return to, total, nil
 }
 
-// check says what is wrong with a local element now, and notes which registration it means.
+// check says what is wrong with a local element now, and notes which
+// registration it means.
 func (e *element) check(need verbs.Access) error {
 	mr := e.mr
 	mr.mu.Lock()

@@ -19,9 +19,10 @@ func (r *request) wcOpcode() verbs.WCOpcode {
 	return verbs.WCSend
 }
 
-// execute carries a request out. The link is locked and q connected. Requests run
-// to their end one after the other: Writes are in place before a later Send (R4), there is never
-// more than one Read outstanding (R14), and a fence has nothing to wait for.
+// execute carries a request out. The link is locked and q connected. Requests
+// run to their end one after the other: Writes are in place before a later Send
+// (R4), there is never more than one Read outstanding (R14), and a fence has
+// nothing to wait for.
 func (l *link) execute(q *queuePair, r *request) {
 	switch r.opcode {
 	case verbs.Send, verbs.SendWithInvalidate:

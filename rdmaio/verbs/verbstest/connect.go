@@ -194,7 +194,8 @@ func testListenerClose(h *harness) {
 	h.fresh(c, s)
 }
 
-// R14: each side's initiator depth is the lesser of its wish and the other's resources, and bounds its Reads.
+// R14: each side's initiator depth is the lesser of its wish and the other's
+// resources, and bounds its Reads.
 func testReadDepth(h *harness) {
 	ca, sa := h.Client.Attributes(), h.Server.Attributes()
 	for _, tc := range []struct {

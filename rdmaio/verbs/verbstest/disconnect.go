@@ -98,7 +98,8 @@ func testDisconnectStates(h *harness) {
 	})
 }
 
-// Whatever moment the connection ends at, each accepted request completes exactly once (end checks it).
+// Whatever moment the connection ends at, each accepted request completes
+// exactly once (end checks it).
 func testDisconnectUnderLoad(h *harness) {
 	for round := range 20 {
 		c, s := h.connected()

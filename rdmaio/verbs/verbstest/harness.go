@@ -36,7 +36,8 @@ type end struct {
 	ready chan struct{} // for a case with a goroutine at each side
 }
 
-// newEnd makes a side; zero limits of cfg are defaults. Everything is closed at the end of the case.
+// newEnd makes a side; zero limits of cfg are defaults. Everything is closed at
+// the end of the case.
 func (h *harness) newEnd(dev verbs.Device, cfg verbs.QPConfig) *end {
 	h.Helper()
 	e := &end{h: h, dev: dev, open: make(map[uint64]bool)}
@@ -251,7 +252,8 @@ func (e *end) poll(got *[]verbs.WC, n int) int {
 	return k
 }
 
-// ok waits for one completion and checks it against what it should be (WRID and QPNum are filled in).
+// ok waits for one completion and checks it against what it should be (WRID and
+// QPNum are filled in).
 func (e *end) ok(id uint64, want verbs.WC) verbs.WC {
 	e.h.Helper()
 	wc := e.wait(1)[0]
@@ -277,8 +279,9 @@ func remote(op verbs.Opcode, mr verbs.MemoryRegion, off uint64, sgl ...verbs.SGE
 }
 
 // broken waits until both sides have lost the connection through an error and
-// everything has completed. id is the request of a that caused it, status how it must
-// have ended if the fabric is precise. recvStatus is how the oldest Receive of b ended, if any is open.
+// everything has completed. id is the request of a that caused it, status how
+// it must have ended if the fabric is precise. recvStatus is how the oldest
+// Receive of b ended, if any is open.
 func (h *harness) broken(a, b *end, id uint64, status, recvStatus verbs.Status) {
 	h.Helper()
 	h.lost(a)

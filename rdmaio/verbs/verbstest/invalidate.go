@@ -28,7 +28,8 @@ func testInvalidateCall(h *harness) {
 	h.wantErr("reregister what is gone", mr.Reregister(make([]byte, 1), 0), verbs.ErrClosed)
 }
 
-// A LocalInvalidate request ends a region in its turn; of a key that is none, it breaks the connection.
+// A LocalInvalidate request ends a region in its turn; of a key that is none,
+// it breaks the connection.
 func testLocalInvalidate(h *harness) {
 	c, _ := h.connected()
 	mr := c.region(8, remoteRW)
@@ -94,7 +95,8 @@ func testRemoteInvalidate(h *harness) {
 	h.broken(s, c, late, verbs.StatusRemoteAccess, verbs.StatusFlushed)
 }
 
-// RFC 5042 §6.4.5: a peer can invalidate only what is valid, meant for it, and of its connection.
+// RFC 5042 §6.4.5: a peer can invalidate only what is valid, meant for it, and
+// of its connection.
 func testRemoteInvalidateRefused(h *harness) {
 	needRemoteInvalidate(h)
 	const all = remoteRW | verbs.AccessRemoteInvalidate

@@ -85,7 +85,8 @@ func testZeroLength(h *harness) {
 }
 
 // refused makes one access that must be refused, on a connection of its own,
-// and checks that no byte moved. prepare gives the victim's region and the request, without its list.
+// and checks that no byte moved. prepare gives the victim's region and the
+// request, without its list.
 func (h *harness) refused(name string, op verbs.Opcode, n int, prepare func(c, s *end) (verbs.MemoryRegion, verbs.SendWR)) {
 	h.Run(name+"/"+op.String(), func(h2 *harness) {
 		c, s := h2.connected()
@@ -111,7 +112,8 @@ func (h *harness) refused(name string, op verbs.Opcode, n int, prepare func(c, s
 	})
 }
 
-// R9; RFC 5042 §6.2.1, §6.3.1: the whole range is within the region, or nothing happens.
+// R9; RFC 5042 §6.2.1, §6.3.1: the whole range is within the region, or nothing
+// happens.
 func testBounds(h *harness) {
 	for _, tc := range []struct {
 		name string
@@ -191,7 +193,8 @@ func testForeignDomain(h *harness) {
 	}
 }
 
-// R1, R301: handles are 32 bits, never 0, all different, in no order; regions without remote rights have none.
+// R1, R301: handles are 32 bits, never 0, all different, in no order; regions
+// without remote rights have none.
 func testHandles(h *harness) {
 	e := h.newEnd(h.Server, verbs.QPConfig{})
 	const n = 2000

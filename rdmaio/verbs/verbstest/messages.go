@@ -38,7 +38,8 @@ func testOrder(h *harness) {
 	s.quiet()
 }
 
-// R3, R11: a message has its length and no other bytes; a Receive that is just large enough will do.
+// R3, R11: a message has its length and no other bytes; a Receive that is just
+// large enough will do.
 func testLengths(h *harness) {
 	c, s := h.connected()
 	for _, n := range []int{0, 1, 3, 127, 128, 4096, 70000} {
@@ -111,7 +112,8 @@ func testEarlySend(h *harness) {
 	}
 }
 
-// R3: a message longer than its Receive breaks the connection, and is not truncated.
+// R3: a message longer than its Receive breaks the connection, and is not
+// truncated.
 func testReceiveTooSmall(h *harness) {
 	c, s := h.connected()
 	bufs := s.recvs(2, 8)

@@ -72,7 +72,8 @@ func (h *harness) fresh(c, s *end) {
 	}
 }
 
-// libibverbs' bad_wr: what stands before the bad one is posted, what stands behind it is not.
+// libibverbs' bad_wr: what stands before the bad one is posted, what stands
+// behind it is not.
 func testBadWR(h *harness) {
 	c, s := h.connected()
 	s.recvs(4, 8)
@@ -102,7 +103,8 @@ func testBadWR(h *harness) {
 	}
 }
 
-// A queue takes as many as it was made for, and again as many after they were polled.
+// A queue takes as many as it was made for, and again as many after they were
+// polled.
 func testQueueFull(h *harness) {
 	c := h.newEnd(h.Client, verbs.QPConfig{MaxSendWR: 3, MaxRecvWR: 3})
 	s := h.newEnd(h.Server, verbs.QPConfig{})
@@ -151,7 +153,8 @@ func testUnsignaled(h *harness) {
 	}
 }
 
-// RFC 5042 §6.4.3.2: a completion queue cannot be promised to more than it has entries for.
+// RFC 5042 §6.4.3.2: a completion queue cannot be promised to more than it has
+// entries for.
 func testReservation(h *harness) {
 	pd, err := h.Client.AllocPD()
 	h.must("alloc pd", err)
@@ -203,7 +206,8 @@ func testReservation(h *harness) {
 	h.check("close pd again", pd.Close())
 }
 
-// Two sides bounce a message and sleep by the waiting rule: a missed wake-up stops them.
+// Two sides bounce a message and sleep by the waiting rule: a missed wake-up
+// stops them.
 func testArm(h *harness) {
 	c, s := h.connected()
 	const rounds = 1000

@@ -3,8 +3,8 @@
 // test calls Run with a function that opens a fresh pair of devices.
 //
 // The suite names the rows of the requirements list (R1 to R14, R290, R301,
-// R304) that a case proves, and leaves each device as it found it: everything closed,
-// nothing counted by Resources.
+// R304) that a case proves, and leaves each device as it found it: everything
+// closed, nothing counted by Resources.
 package verbstest
 
 import (
@@ -19,12 +19,13 @@ import (
 type Fabric struct {
 	Client, Server verbs.Device
 
-	// Addr is what Server listens at: a free name, or a form that finds one ("127.0.0.1:0").
+	// Addr is what Server listens at: a free name, or a form that finds one
+	// ("127.0.0.1:0").
 	Addr string
 
 	// Precise: a Send or Write that the peer refuses completes with the status
-	// that says why. Without it such a request may complete with success or as flushed before
-	// the connection breaks, as over iWARP.
+	// that says why. Without it such a request may complete with success or as
+	// flushed before the connection breaks, as over iWARP.
 	Precise bool
 
 	// Timeout is how long anything may take; default 5 s.

@@ -11,8 +11,8 @@ import (
 // Kind is what an Event tells.
 type Kind uint8
 
-// The kinds, with the fields of Event that they use besides Seq, Time, Device, and Err
-// where something can fail.
+// The kinds, with the fields of Event that they use besides Seq, Time, Device,
+// and Err where something can fail.
 const (
 	AllocPD     Kind = iota
 	ClosePD          //

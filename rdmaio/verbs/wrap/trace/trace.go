@@ -12,8 +12,8 @@
 // refuses it, once more with the reason; so a post stands before everything it
 // causes. A completion is recorded when it is polled. No event has payload in it.
 //
-// The wrapper keeps nothing of its own and adds no goroutine. Where it has to translate objects it allocates,
-// so it is not for measuring.
+// The wrapper keeps nothing of its own and adds no goroutine. Where it has to
+// translate objects it allocates, so it is not for measuring.
 package trace
 
 import (
