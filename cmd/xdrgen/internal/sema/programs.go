@@ -2,6 +2,7 @@ package sema
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -91,6 +92,11 @@ func (c *compiler) procType(u *unit, d *syntax.Decl, proc string) *ir.Type {
 	if d.Type.Kind == syntax.Void {
 		c.report(diag.New(diag.BadVoid, d.Span, "void with a name, a * or further arguments"))
 		return nil
+	}
+	if d.Type.Kind == syntax.String && d.Shape == syntax.Plain && !d.Star {
+		c.report(diag.New(diag.BareString, d.Span, "string without bounds in procedure %s", proc).
+			Helpf("declare it, typedef string some_name<>; and use that name"))
+		return &ir.Type{Kind: ir.String, Max: math.MaxUint32, Pos: d.Span}
 	}
 	if d.Star {
 		c.report(diag.New(diag.OptionalInProc, d.Span, "optional data in procedure %s", proc))
