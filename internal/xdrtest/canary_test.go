@@ -45,13 +45,15 @@ func (v *item[F]) XDRSize() int {
 }
 
 func (v *item[F]) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err != nil {
-		return err.Of("item")
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("item")
+		}
 	}
+	b, off := e.Output()
 	binary.BigEndian.PutUint32(b[off:], xdr.Word(v.Flag))
 	binary.BigEndian.PutUint32(b[off+4:], uint32(len(v.Data)))
-	e.End(b, xdr.PutOpaque(b, off+8, v.Data))
+	e.End(xdr.PutOpaque(b, off+8, v.Data))
 	return nil
 }
 

@@ -65,8 +65,12 @@ func encodes[T any, P Codec[T]](s sample[T]) error {
 	if err := p.EncodeXDR(e); err != nil || !bytes.Equal(e.Bytes(), s.bytes) {
 		return fmt.Errorf("into an exact buffer: %w", unequal(e.Bytes(), s.bytes, err))
 	}
-	if len(s.bytes) == 0 {
-		return nil
+
+	// A larger one: what is behind the value belongs to the caller.
+	room := dirty(len(s.bytes) + 8)
+	e.Reset(room)
+	if err := p.EncodeXDR(e); err != nil || !bytes.Equal(room[:cap(room)], append(bytes.Clone(s.bytes), dirty(8)[:8]...)) {
+		return fmt.Errorf("bytes behind the value were written: % x, %v", room[:cap(room)], err)
 	}
 	e.Reset(dirty(len(s.bytes) - 1))
 	if err := p.EncodeXDR(e); !errors.Is(err, xdr.ErrBuffer) || e.Len() != 0 {

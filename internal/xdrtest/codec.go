@@ -20,12 +20,6 @@ type Codec[T any] interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Case says what a vector decodes to.
-type Case[T any] struct {
-	Vector string
-	Want   T
-}
-
 // sample is a case with its bytes.
 type sample[T any] struct {
 	name  string
@@ -36,11 +30,11 @@ type sample[T any] struct {
 // nameOf is the Go name of T, as in the type line of a vector.
 func nameOf[T any]() string { return reflect.TypeFor[T]().Name() }
 
-// Run holds the codec of T against its vectors. There must be a case for each,
-// and a vector for each case.
-func Run[T any, P Codec[T]](t *testing.T, all []Vector, cases []Case[T]) {
+// Run holds the codec of T against its vectors; wants says, by their names, what
+// they decode to. There must be a value for each, and a vector for each value.
+func Run[T any, P Codec[T]](t *testing.T, all []Vector, wants map[string]T) {
 	t.Helper()
-	samples := join(t, OfType(all, nameOf[T]()), cases)
+	samples := join(t, OfType(all, nameOf[T]()), wants)
 	for _, s := range samples {
 		t.Run(s.name, func(t *testing.T) {
 			for _, c := range checks[T, P]() {
@@ -57,24 +51,20 @@ func Run[T any, P Codec[T]](t *testing.T, all []Vector, cases []Case[T]) {
 	}
 }
 
-// join brings cases and vectors together by name.
-func join[T any](t testing.TB, vectors []Vector, cases []Case[T]) []sample[T] {
+// join brings vectors and values together by name.
+func join[T any](t testing.TB, vectors []Vector, wants map[string]T) []sample[T] {
 	t.Helper()
-	byName := map[string][]byte{}
-	for _, v := range vectors {
-		byName[v.Name] = v.Bytes
-	}
 	var samples []sample[T]
-	for _, c := range cases {
-		b, ok := byName[c.Vector]
+	for _, v := range vectors {
+		want, ok := wants[v.Name]
 		if !ok {
-			t.Errorf("%s: no vector of type %s, or a second case for it", c.Vector, nameOf[T]())
+			t.Errorf("%s: nothing says what it decodes to", v.Name)
+			continue
 		}
-		delete(byName, c.Vector)
-		samples = append(samples, sample[T]{c.Vector, b, c.Want})
+		samples = append(samples, sample[T]{v.Name, v.Bytes, want})
 	}
-	for name := range byName {
-		t.Errorf("%s: no case says what it decodes to", name)
+	if len(samples) < len(wants) {
+		t.Errorf("%d values of type %s, but only %d vectors have one", len(wants), nameOf[T](), len(samples))
 	}
 	return samples
 }

@@ -1,0 +1,158 @@
+package rpcrdma1
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// TestRefused proves that each fault of a header is named where it is.
+func TestRefused(t *testing.T) {
+	const msg, nomsg, msgp = "rpcrdma1.Message.Body.Msg.", "rpcrdma1.Message.Body.Nomsg.", "rpcrdma1.Message.Body.Msgp."
+	xdrtest.RunBad[Message](t, xdrtest.Load(t), []xdrtest.Bad{
+		// R28, T24: an optional-data word other than 0 and 1, in each place.
+		{
+			Name: "reads 2", Vector: "msg-no-chunks", At: 16, Word: 2,
+			Code: xdr.CodeBool, Offset: 16, Path: msg + "Reads",
+			Text: "xdr: rpcrdma1.Message.Body.Msg.Reads: offset 16: boolean or presence word is 2, expected 0 or 1 (RFC 4506 §4.4)",
+		},
+		{Name: "next read 0x100", Vector: "msg-read-write", At: 40, Word: 0x100, Code: xdr.CodeBool, Offset: 40, Path: msg + "Reads"},
+		{Name: "writes 2", Vector: "msg-read-write", At: 44, Word: 2, Code: xdr.CodeBool, Offset: 44, Path: msg + "Writes"},
+		{Name: "next write -1", Vector: "msg-read-write", At: 84, Word: 0xffffffff, Code: xdr.CodeBool, Offset: 84, Path: msg + "Writes"},
+		{Name: "reply 2", Vector: "msg-reply-chunk", At: 24, Word: 2, Code: xdr.CodeBool, Offset: 24, Path: msg + "Reply"},
+		{Name: "nomsg reads 2", Vector: "nomsg-no-chunks", At: 16, Word: 2, Code: xdr.CodeBool, Offset: 16, Path: nomsg + "Reads"},
+		{Name: "nomsg writes 2", Vector: "nomsg-no-chunks", At: 20, Word: 2, Code: xdr.CodeBool, Offset: 20, Path: nomsg + "Writes"},
+		{Name: "nomsg reply 2", Vector: "nomsg-no-chunks", At: 24, Word: 2, Code: xdr.CodeBool, Offset: 24, Path: nomsg + "Reply"},
+		{Name: "msgp reads 2", Vector: "msgp", At: 24, Word: 2, Code: xdr.CodeBool, Offset: 24, Path: msgp + "Reads"},
+		{Name: "msgp writes 2", Vector: "msgp", At: 52, Word: 2, Code: xdr.CodeBool, Offset: 52, Path: msgp + "Writes"},
+		{Name: "msgp reply 2", Vector: "msgp", At: 56, Word: 2, Code: xdr.CodeBool, Offset: 56, Path: msgp + "Reply"},
+
+		// R29, T26: counts against the bytes that are left: 40 in the write list, 32 in the reply chunk.
+		{
+			Name: "one segment more than present", Vector: "msg-reply-chunk", At: 28, Word: 3,
+			Code: xdr.CodeCount, Offset: 28, Path: msg + "Reply.Target",
+			Text: "xdr: rpcrdma1.Message.Body.Msg.Reply.Target: offset 28: count 3 is larger than the 2 that can be there (RFC 4506 §4.13)",
+		},
+		{Name: "count wraps when multiplied", Vector: "msg-read-write", At: 48, Word: 0x10000001, Code: xdr.CodeCount, Offset: 48, Path: msg + "Writes[0].Target"},
+		{Name: "largest count", Vector: "msg-read-write", At: 48, Word: 0xffffffff, Code: xdr.CodeCount, Offset: 48, Path: msg + "Writes[0].Target"},
+		{Name: "count in the third chunk", Vector: "msg-empty-write-chunk", At: 56, Word: 0x80000000, Code: xdr.CodeCount, Offset: 56, Path: msg + "Writes[2].Target"},
+
+		// R31, T25: a list that goes on to the end of the input.
+		{
+			Name: "reads without end", Vector: "nomsg-position-zero", At: 40, Word: 1,
+			Code: xdr.CodeShort, Offset: 44, Path: nomsg + "Reads[1].Position",
+			Text: "xdr: rpcrdma1.Message.Body.Nomsg.Reads[1].Position: offset 44: 8 bytes left, 24 needed (RFC 4506 §3)",
+		},
+
+		// R118, T21: procedures that there are not. The transport answers ERR_CHUNK (R117).
+		{
+			Name: "procedure 5", Vector: "done", At: 12, Word: 5,
+			Code: xdr.CodeEnum, Offset: 12, Path: "rpcrdma1.Message.Body.Proc",
+			Text: "xdr: rpcrdma1.Message.Body.Proc: offset 12: 5 is no enumerator (RFC 4506 §4.3)",
+		},
+		{Name: "procedure -1", Vector: "msg-read-write", At: 12, Word: 0xffffffff, Code: xdr.CodeEnum, Offset: 12, Path: "rpcrdma1.Message.Body.Proc"},
+	})
+}
+
+// TestUnknownProcedureKeepsPrefix proves R116 as far as a codec can: what
+// answers an unknown procedure has the XID and the version (T21, T23).
+func TestUnknownProcedureKeepsPrefix(t *testing.T) {
+	in := bytes.Clone(xdrtest.Find(t, xdrtest.Load(t), "done").Bytes)
+	binary.BigEndian.PutUint32(in[12:], 5)
+	var m Message
+	if err := m.UnmarshalBinary(in); !errors.Is(err, xdr.ErrEnum) {
+		t.Fatalf("%v, want xdr.ErrEnum", err)
+	}
+	if m.XID != 0x1a2b3c4d || m.Vers != 1 || m.Credit != 32 {
+		t.Errorf("xid %#x, vers %d, credit %d are lost", m.XID, m.Vers, m.Credit)
+	}
+}
+
+// TestErrVersLayout proves R115 on the bytes themselves: code, low and high at
+// 16, 20 and 24 of 28 bytes, for any version in front (T23).
+func TestErrVersLayout(t *testing.T) {
+	for _, vers := range []uint32{0, 1, 2, 3, 0xffffffff} {
+		m := Message{XID: 9, Vers: vers, Credit: 8, Body: Body{
+			Proc: ProcError, Error: Error{Err: ErrVers, Vrange: VersionRange{VersLow: 5, VersHigh: 6}},
+		}}
+		b, err := m.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var words []uint32
+		for i := 0; i+4 <= len(b); i += 4 {
+			words = append(words, binary.BigEndian.Uint32(b[i:]))
+		}
+		if want := []uint32{9, vers, 8, 4, 1, 5, 6}; len(b) != 28 || !equal(words, want) {
+			t.Errorf("version %d: %d bytes, words %d, want 28 and %d", vers, len(b), words, want)
+		}
+	}
+}
+
+func equal(a, b []uint32) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestEncodeRefuses proves that a procedure without an arm is never sent, and
+// leaves the buffer alone; an error code may be any number (R121).
+func TestEncodeRefuses(t *testing.T) {
+	m := Message{Vers: 1, Body: Body{Proc: 7}}
+	e := xdr.NewEncoder([]byte("before"))
+	err := m.EncodeXDR(e)
+	if !errors.Is(err, xdr.ErrEnum) && !errors.Is(err, xdr.ErrUnion) || e.Len() != 0 {
+		t.Errorf("%v, %d bytes written; want xdr.ErrEnum and none", err, e.Len())
+	}
+}
+
+// TestHugeCounts proves R29 and R324: 32 bytes that claim 2^31 segments cost an
+// error and nothing else.
+func TestHugeCounts(t *testing.T) {
+	if xdrtest.Race {
+		t.Skip("the race detector allocates")
+	}
+	in := make([]byte, 32)
+	binary.BigEndian.PutUint32(in[4:], 1)
+	binary.BigEndian.PutUint32(in[24:], 1) // a reply chunk
+	binary.BigEndian.PutUint32(in[28:], 1<<31)
+	d := xdr.NewDecoder(nil, nil)
+	m := new(Message)
+	var err error
+	if n := testing.AllocsPerRun(100, func() {
+		d.Reset(in)
+		err = m.DecodeXDR(d)
+	}); n > 1 || !errors.Is(err, xdr.ErrCount) {
+		t.Errorf("%v allocations, %v; want at most the error, xdr.ErrCount", n, err)
+	}
+}
+
+// TestManyEmptyChunks proves R324 for T27: chunks of no segments are the
+// densest there is, 8 bytes of input for each.
+func TestManyEmptyChunks(t *testing.T) {
+	in := binary.BigEndian.AppendUint32(make([]byte, 0, 9000), 7)
+	in = binary.BigEndian.AppendUint32(in, 1)
+	in = append(in, make([]byte, 12)...) // credit, RDMA_MSG, no reads
+	const chunks = 1000
+	for range chunks {
+		in = append(in, 0, 0, 0, 1, 0, 0, 0, 0)
+	}
+	in = append(in, make([]byte, 8)...) // end of the list, no reply chunk
+	var m Message
+	if err := m.UnmarshalBinary(in); err != nil || len(m.Body.Msg.Writes) != chunks {
+		t.Fatalf("%v, %d chunks, want %d", err, len(m.Body.Msg.Writes), chunks)
+	}
+	if got, err := m.MarshalBinary(); err != nil || !bytes.Equal(got, in) {
+		t.Errorf("%v: encodes to other bytes", err)
+	}
+}
