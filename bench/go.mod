@@ -8,6 +8,6 @@ require (
 	github.com/stellar/go-xdr v0.0.0-20260828180817-2b1309f8a5a6
 )
 
-require github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000 // indirect
+require github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
 
 replace github.com/rpcrdma/rpcrdma => ../

@@ -78,7 +78,7 @@ func Messages() ([]Message, error) {
 // All returns every codec for m, the floor and the limit first.
 func All(m Message) ([]Codec, error) {
 	codecs := []Codec{memmove(m), handCodec(m)}
-	for _, peers := range []func(Message) ([]Codec, error){fixedCodecs, reflectCodecs, xdr3Codecs} {
+	for _, peers := range []func(Message) ([]Codec, error){generatedCodecs, fixedCodecs, reflectCodecs, xdr3Codecs} {
 		more, err := peers(m)
 		if err != nil {
 			return nil, err

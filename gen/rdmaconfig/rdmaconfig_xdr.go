@@ -24,14 +24,17 @@ func (v *Req) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rdmaconfig.Req")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rdmaconfig.Req")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -116,14 +119,17 @@ func (v *Reply) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rdmaconfig.Reply")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rdmaconfig.Reply")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 

@@ -25,14 +25,17 @@ func (v *Segment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.Segment")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.Segment")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -116,14 +119,17 @@ func (v *ReadChunk) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.ReadChunk")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.ReadChunk")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -209,14 +215,17 @@ func (v *WriteChunk) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.WriteChunk")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.WriteChunk")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -347,14 +356,17 @@ func (v *Proc) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Proc) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.Proc")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.Proc")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -450,14 +462,17 @@ func (v *Header) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Header) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.Header")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.Header")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -707,14 +722,17 @@ func (v *HeaderNomsg) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.HeaderNomsg")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.HeaderNomsg")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -966,14 +984,17 @@ func (v *HeaderPadded) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.HeaderPadded")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.HeaderPadded")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1239,14 +1260,17 @@ func (v *ErrCode) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.ErrCode")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.ErrCode")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1324,14 +1348,17 @@ func (v *VersionRange) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.VersionRange")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.VersionRange")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1419,14 +1446,17 @@ func (v *Error) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Error) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.Error")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.Error")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1588,14 +1618,17 @@ func (v *Body) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Body) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.Body")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.Body")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -2308,14 +2341,17 @@ func (v *Message) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Message) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma1.Message")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma1.Message")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 

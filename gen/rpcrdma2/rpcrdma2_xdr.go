@@ -78,14 +78,17 @@ func (v *Proc) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Proc) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.Proc")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.Proc")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -166,14 +169,17 @@ func (v *Msg) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Msg) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.Msg")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.Msg")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -251,14 +257,17 @@ func (v *Nomsg) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Nomsg) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.Nomsg")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.Nomsg")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -334,14 +343,17 @@ func (v *ErrCode) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.ErrCode")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.ErrCode")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -419,14 +431,17 @@ func (v *VersionRange) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.VersionRange")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.VersionRange")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -507,14 +522,17 @@ func (v *ErrWrite) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrWrite) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.ErrWrite")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.ErrWrite")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -616,14 +634,17 @@ func (v *Error) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Error) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.Error")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.Error")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -816,14 +837,17 @@ func (v *ConnProp) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ConnProp) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.ConnProp")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.ConnProp")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -940,14 +964,17 @@ func (v *Common) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Common) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.Common")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.Common")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1034,14 +1061,17 @@ func (v *HeaderPrefix) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.HeaderPrefix")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.HeaderPrefix")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1131,14 +1161,17 @@ func (v *Segment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.Segment")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.Segment")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1222,14 +1255,17 @@ func (v *ReadSegment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.ReadSegment")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.ReadSegment")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1315,14 +1351,17 @@ func (v *WriteChunk) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.WriteChunk")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.WriteChunk")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1437,14 +1476,17 @@ func (v *ChunkLists) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.ChunkLists")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.ChunkLists")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1689,14 +1731,17 @@ func (v *PropID) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropID) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropID")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropID")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1776,14 +1821,17 @@ func (v *PropVal) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropVal) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropVal")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropVal")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1875,14 +1923,17 @@ func (v *PropSet) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropSet) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropSet")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropSet")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1994,14 +2045,17 @@ func (v *PropSubset) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropSubset) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropSubset")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropSubset")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -2097,14 +2151,17 @@ func (v *PropSbsiz) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropSbsiz) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropSbsiz")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropSbsiz")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -2179,14 +2236,17 @@ func (v *PropRbsiz) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropRbsiz) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropRbsiz")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropRbsiz")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -2261,14 +2321,17 @@ func (v *PropRssiz) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropRssiz) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropRssiz")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropRssiz")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -2343,14 +2406,17 @@ func (v *PropRcsiz) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropRcsiz) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropRcsiz")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropRcsiz")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -2425,14 +2491,17 @@ func (v *PropBrs) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropBrs) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropBrs")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropBrs")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -2509,14 +2578,17 @@ func (v *PropHostauth) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropHostauth) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("rpcrdma2.PropHostauth")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("rpcrdma2.PropHostauth")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 

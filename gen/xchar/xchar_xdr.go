@@ -73,14 +73,17 @@ func (v *ID) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ID) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.ID")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.ID")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -160,14 +163,17 @@ func (v *Value) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Value) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Value")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Value")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -259,14 +265,17 @@ func (v *Spec) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Spec) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Spec")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Spec")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -378,14 +387,17 @@ func (v *Subset) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Subset) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Subset")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Subset")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -509,14 +521,17 @@ func (v *Bkrqsup) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Bkrqsup) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Bkrqsup")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Bkrqsup")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -600,14 +615,17 @@ func (v *Rbsiz) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Rbsiz) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Rbsiz")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Rbsiz")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -682,14 +700,17 @@ func (v *RqRemInv) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *RqRemInv) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.RqRemInv")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.RqRemInv")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -782,14 +803,17 @@ func (v *Init) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Init) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Init")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Init")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -934,14 +958,17 @@ func (v *Req) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Req")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Req")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1059,14 +1086,17 @@ func (v *Resp) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Resp) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Resp")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Resp")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 
@@ -1221,14 +1251,17 @@ func (v *Upd) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Upd) EncodeXDR(e *xdr.Encoder) error {
-	b, off, err := e.Begin(v.XDRSize())
-	if err == nil {
-		off, err = v.PutXDR(e, b, off)
+	if n := v.XDRSize(); !e.Fits(n) {
+		if err := e.Grow(n); err != nil {
+			return err.Of("xchar.Upd")
+		}
 	}
+	b, off := e.Output()
+	off, err := v.PutXDR(e, b, off)
 	if err != nil {
 		return err.Of("xchar.Upd")
 	}
-	e.End(b, off)
+	e.End(off)
 	return nil
 }
 

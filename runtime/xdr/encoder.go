@@ -52,28 +52,24 @@ func (e *Encoder) Bytes() []byte { return e.buf }
 // Len returns how many bytes have been encoded since Reset.
 func (e *Encoder) Len() int { return len(e.buf) - e.start }
 
-// Begin makes room for n bytes, and returns the buffer extended by them and the
-// offset of the first. End, or nothing, must follow. For generated code.
-func (e *Encoder) Begin(n int) ([]byte, int, *Error) {
-	off := len(e.buf)
-	if n > cap(e.buf)-off {
-		return e.grow(n)
-	}
-	return e.buf[:off+n], off, nil
-}
+// Fits reports whether n more bytes fit the buffer as it is. For generated code.
+func (e *Encoder) Fits(n int) bool { return n <= cap(e.buf)-len(e.buf) }
 
-func (e *Encoder) grow(n int) ([]byte, int, *Error) {
-	off := len(e.buf)
+// Grow makes room for n more bytes. For generated code.
+func (e *Encoder) Grow(n int) *Error {
 	if e.noGrow {
-		return nil, off, Fail(CodeBuffer, off, uint64(n), uint64(cap(e.buf)-off), "")
+		return Fail(CodeBuffer, len(e.buf), uint64(n), uint64(cap(e.buf)-len(e.buf)), "")
 	}
 	e.buf = slices.Grow(e.buf, n)
-	return e.buf[:off+n], off, nil
+	return nil
 }
 
-// End makes the bytes of b, from Begin, up to off part of the output. For
+// Output returns the buffer up to its capacity, and where to go on in it. For
 // generated code.
-func (e *Encoder) End(b []byte, off int) { e.buf = b[:off] }
+func (e *Encoder) Output() ([]byte, int) { return e.buf[:cap(e.buf)], len(e.buf) }
+
+// End makes the bytes up to off part of the output. For generated code.
+func (e *Encoder) End(off int) { e.buf = e.buf[:off] }
 
 // Grow returns b extended by n bytes of undefined content. For generated code.
 func Grow(b []byte, n int) []byte {

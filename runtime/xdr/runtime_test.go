@@ -45,15 +45,18 @@ func TestEveryCodeHasTextRuleAndSentinel(t *testing.T) {
 func TestEncoderNoGrow(t *testing.T) {
 	e := NewEncoder(make([]byte, 0, 8))
 	e.NoGrow(true)
-	if _, _, err := e.Begin(8); err != nil {
-		t.Fatalf("8 bytes into 8: %v", err)
+	if !e.Fits(8) || e.Fits(9) {
+		t.Fatal("8 bytes fit 8, 9 do not")
 	}
-	_, _, err := e.Begin(9)
-	if err == nil || err.Code != CodeBuffer || err.Found != 9 || err.Want != 8 {
+	if err := e.Grow(9); err == nil || err.Code != CodeBuffer || err.Found != 9 || err.Want != 8 {
 		t.Fatalf("9 bytes into 8: %v", err)
 	}
 	if e.Len() != 0 {
 		t.Errorf("a refused write left %d bytes", e.Len())
+	}
+	e.NoGrow(false)
+	if err := e.Grow(9); err != nil || !e.Fits(9) {
+		t.Errorf("a buffer that may grow did not: %v", err)
 	}
 }
 

@@ -174,11 +174,13 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 
 	g.f.Comment("// EncodeXDR appends v to the output of e.")
 	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(
-		jen.List(jen.Id("b"), jen.Id("off"), jen.Err()).Op(":=").Id("e").Dot("Begin").Call(size),
-		jen.If(jen.Err().Op("==").Nil()).Block(
-			jen.List(jen.Id("off"), jen.Err()).Op("=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off"))),
+		jen.If(jen.Id("n").Op(":=").Add(size), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
+			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
+				jen.Return(jen.Err().Dot("Of").Call(root.Clone())))),
+		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("e").Dot("Output").Call(),
+		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off")),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err().Dot("Of").Call(root.Clone()))),
-		jen.Id("e").Dot("End").Call(jen.Id("b"), jen.Id("off")),
+		jen.Id("e").Dot("End").Call(jen.Id("off")),
 		jen.Return(jen.Nil()),
 	)
 

@@ -44,12 +44,15 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 		b = &ir.Bind{}
 	}
 	r := renamer{bind: b, used: map[string]source.Span{}, own: own}
-	// Types first: where a constant meets a type, the constant gives way.
-	for _, d := range decls {
-		switch d.Kind {
-		case ir.Const, ir.Program:
-		default:
-			n.decl[d] = r.claim(d.Name, r.top(d.Name), "", d.Pos)
+	// Types first, where a constant meets a type, the constant gives way; and of
+	// types those first that have no second choice.
+	for _, second := range []bool{false, true} {
+		for _, d := range decls {
+			alt := r.spelled(d.Name)
+			if d.Kind == ir.Const || d.Kind == ir.Program || (alt != "") != second {
+				continue
+			}
+			n.decl[d] = r.claim(d.Name, r.top(d.Name), alt, d.Pos)
 			n.addFields(&r, d)
 		}
 	}
@@ -165,7 +168,7 @@ func (r *renamer) qualified(enum, xdr string) string {
 	return enum + g
 }
 
-// spelled is a constant's own spelling, where Go would export it: the second
+// spelled is a name's own spelling, where Go would export it: the second
 // choice when the usual name is taken (FATTR4_TYPE beside fattr4_type).
 func (r *renamer) spelled(xdr string) string {
 	if r.rename(xdr) != "" || !token.IsExported(xdr) {

@@ -21,8 +21,8 @@ const okDir = "../../testdata/ok"
 // compile runs the front end and the generator over one file of testdata/ok.
 func compile(t *testing.T, file string) (u *ir.Unit, b *ir.Bind, pkg string, src []byte) {
 	t.Helper()
-	pkg = strings.TrimSuffix(filepath.Base(file), ".x")
-	r, err := sema.Compile(sema.Options{Files: []string{file}, Include: []string{okDir}})
+	pkg = strings.ReplaceAll(strings.TrimSuffix(filepath.Base(file), ".x"), "-", "")
+	r, err := sema.Compile(sema.Options{Files: []string{file}, Include: []string{okDir + "/units"}, ImportRoot: "example.org/ok", Generate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,23 +64,28 @@ func typeNames(u *ir.Unit, b *ir.Bind) map[*ir.Decl]string {
 // both modes, into fresh and used values, and encode to the same bytes; every
 // prefix of them must be refused.
 func TestOK(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(okDir, "*.x"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files in %s: %v", okDir, err)
+	files, _ := filepath.Glob(filepath.Join(okDir, "*.x"))
+	units, _ := filepath.Glob(filepath.Join(okDir, "units/*/*.x"))
+	if files = append(files, units...); len(files) == 0 {
+		t.Fatalf("no files in %s", okDir)
 	}
 	mod := newModule(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, file := range files {
 		u, b, pkg, src := compile(t, file)
 		golden.Check(t, strings.TrimSuffix(file, ".x")+".go.golden", src)
-		mod.add(t, pkg, src, wires(u, b, r))
+		dir := "ok/" + pkg
+		if path, ok := strings.CutPrefix(b.Package, "example.org/"); ok {
+			dir = path
+		}
+		mod.add(t, dir, pkg, src, wires(u, b, r))
 	}
 	// What is special to one of them.
 	special, err := os.ReadFile("testdata/place_test.go.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod.write(t, "place/hook_test.go", special)
+	mod.write(t, "ok/place/hook_test.go", special)
 	mod.run(t)
 }
 
@@ -117,7 +122,7 @@ func newModule(t *testing.T) module {
 		t.Fatal(err)
 	}
 	m := module{t.TempDir()}
-	m.write(t, "go.mod", fmt.Appendf(nil, "module example.org/ok\n\ngo 1.26\n\nrequire github.com/rpcrdma/rpcrdma v0.0.0\n\nreplace github.com/rpcrdma/rpcrdma => %s\n", root))
+	m.write(t, "go.mod", fmt.Appendf(nil, "module example.org\n\ngo 1.26\n\nrequire github.com/rpcrdma/rpcrdma v0.0.0\n\nreplace github.com/rpcrdma/rpcrdma => %s\n", root))
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
@@ -137,9 +142,9 @@ func (m module) write(t *testing.T, name string, content []byte) {
 	}
 }
 
-func (m module) add(t *testing.T, pkg string, src []byte, ws []wire) {
+func (m module) add(t *testing.T, dir, pkg string, src []byte, ws []wire) {
 	t.Helper()
-	m.write(t, pkg+"/"+pkg+"_xdr.go", src)
+	m.write(t, dir+"/"+pkg+"_xdr.go", src)
 	text, err := os.ReadFile("testdata/roundtrip.go.tmpl")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +154,7 @@ func (m module) add(t *testing.T, pkg string, src []byte, ws []wire) {
 	if err := tmpl.Execute(&out, map[string]any{"Package": pkg, "Wires": ws}); err != nil {
 		t.Fatal(err)
 	}
-	m.write(t, pkg+"/"+pkg+"_test.go", out.Bytes())
+	m.write(t, dir+"/"+pkg+"_test.go", out.Bytes())
 }
 
 // run tests the module; go test vets what it tests.
