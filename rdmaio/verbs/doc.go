@@ -5,7 +5,7 @@
 // TCP, iWARP, Linux kernel verbs) implement it; package verbstest is the
 // acceptance suite each of them passes; package wrap/trace shows what passes
 // through it. It covers reliable connected queue pairs only
-// (RFC 8166 §2.2.1 and §3; R1, R7) and imports the standard library only.
+// (draft-ietf-nfsv4-rpcrdma-08 §2; R1, R7) and imports the standard library only.
 //
 // # Life of a connection
 //

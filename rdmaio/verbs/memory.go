@@ -1,7 +1,7 @@
 package verbs
 
 // ProtectionDomain ties regions to the queue pairs that may reach them: a key
-// works only on queue pairs of the region's own domain (RFC 5042 §2.2; R8).
+// works only on queue pairs of the region's own domain (RFC 5042 §6.1.1; R8).
 // A transport that wants a key to work on one connection only makes one
 // domain for each connection.
 type ProtectionDomain interface {

@@ -18,7 +18,7 @@
 // A queue pair is guarded by its link, which two connected queue pairs share.
 // Order: connRequest, link (two at a time by ascending number), then one of
 // completionQueue or protectionDomain, memoryRegion, Device. A copy holds its
-// regions by a count (memoryRegion.pin), not by a lock. Notifications wait in
+// regions by a count (element.pin), not by a lock. Notifications wait in
 // the link until its lock is free and are run by one goroutine at a time: a
 // notification that posts on its own connection adds to the list and returns,
 // so that two ends answering each other neither deadlock nor recurse.

@@ -70,7 +70,7 @@ func testFence(h *harness) {
 	}
 }
 
-// RFC 5040 §5.2, §5.3: access to no byte is not checked and moves nothing.
+// RFC 5040 §5: access to no byte is not checked and moves nothing.
 func testZeroLength(h *harness) {
 	c, _ := h.connected()
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead} {
