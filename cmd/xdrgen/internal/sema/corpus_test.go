@@ -1,0 +1,109 @@
+package sema
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/internal/corpus"
+)
+
+// elsewhere is what a corpus file takes from C headers: constants for -D, and
+// declarations for a file beside it.
+type elsewhere struct {
+	defines map[string]string
+	text    string
+}
+
+const netobj = "typedef opaque netobj<1024>;\n"
+
+func fromHeaders() map[string]elsewhere {
+	uuid := elsewhere{defines: map[string]string{"VIR_UUID_BUFLEN": "16"}}
+	nlm := elsewhere{defines: map[string]string{"LM_MAXSTRLEN": "1024", "MAXNAMELEN": "1025"}, text: netobj}
+	return map[string]elsewhere{
+		"x/glusterfs/mount3udp.x": {
+			defines: map[string]string{"MNTPATHLEN": "1024"},
+			text:    "enum mountstat3 { MNT3_OK = 0 };\nunion mountres3 switch (mountstat3 s) { default: void; };\n",
+		},
+		"x/libvirt/lock_protocol.x":     uuid,
+		"x/libvirt/virnetprotocol.x":    uuid,
+		"x/nfs-ganesha/mount.x":         {defines: map[string]string{"FHSIZE3": "64"}, text: "struct fhstatus2 { int x; };\n"},
+		"x/nfs-ganesha/nfs4.x":          {defines: map[string]string{"RPCSEC_GSS": "6"}},
+		"x/nfs-ganesha/nlm4.x":          {text: netobj},
+		"x/nfs-utils/nlm_prot.x":        nlm,
+		"x/rpcsvc-proto/nlm_prot.x":     nlm,
+		"x/rpcsvc-proto/klm_prot.x":     {text: netobj, defines: map[string]string{"LM_MAXSTRLEN": "1024"}},
+		"x/rpcsvc-proto/key_prot.x":     {text: netobj + "typedef opaque des_block[8];\n", defines: map[string]string{"MAXNETNAMELEN": "255"}},
+		"x/rpcsvc-proto/nis.x":          {text: netobj},
+		"x/rpcsvc-proto/nis_object.x":   {text: netobj},
+		"x/rpcsvc-proto/nis_callback.x": {text: "struct nis_object { int x; };\nenum nis_error { NIS_SUCCESS = 0 };\n"},
+	}
+}
+
+// beyond lists the files that are in no dialect we read: ocamlnet marks types
+// with words of its own.
+func beyond(file string) bool {
+	return file == "x/ocamlnet/rfc3530.x" || file == "x/ocamlnet/rpc_portmapper.x"
+}
+
+// TestCorpus compiles every interface file of the corpus. Warnings are fine.
+func TestCorpus(t *testing.T) {
+	dir := corpus.Dir(t)
+	f, err := os.Open(filepath.Join(dir, "MANIFEST.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	headers := fromHeaders()
+	n := 0
+	for s := bufio.NewScanner(f); s.Scan(); {
+		file, _, _ := strings.Cut(s.Text(), "\t")
+		if !strings.HasPrefix(file, "x/") {
+			continue
+		}
+		n++
+		r := compileCorpus(t, filepath.Join(dir, filepath.FromSlash(file)), headers[file])
+		refuse := strings.Contains(file, "/bad-") || beyond(file)
+		if (r.Unit == nil) != refuse {
+			t.Errorf("%s: refused %v, expected %v", file, r.Unit == nil, refuse)
+			for _, d := range r.Diags {
+				if d.Severity == diag.Error {
+					t.Logf("%d: %s", d.Span.Position().Line, d.Message)
+				}
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d files", n)
+	}
+}
+
+func compileCorpus(t *testing.T, file string, e elsewhere) *Result {
+	t.Helper()
+	o := Options{Files: []string{file}, Defines: e.defines}
+	if e.text != "" {
+		headers := filepath.Join(t.TempDir(), "headers.x")
+		if err := os.WriteFile(headers, []byte(e.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		o.Files = append(o.Files, headers)
+	}
+	r, err := Compile(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// BenchmarkNFS3 times the whole front end on a file of the size of RFC 1813's.
+func BenchmarkNFS3(b *testing.B) {
+	file := filepath.Join(corpus.Dir(b), "x", "nfs-ganesha", "nfs23.x")
+	for b.Loop() {
+		if r, err := Compile(Options{Files: []string{file}}); err != nil || r.Unit == nil {
+			b.Fatal(err)
+		}
+	}
+}
