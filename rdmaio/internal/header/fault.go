@@ -1,0 +1,92 @@
+package header
+
+import "fmt"
+
+// Code names a fault in a message of the peer.
+type Code uint8
+
+// The codes of Fault.
+const (
+	FaultShort       Code = iota + 1 // message ends before its header can
+	FaultVersion                     // version not supported
+	FaultProcedure                   // procedure not known, or withdrawn
+	FaultXDR                         // lists are no valid XDR
+	FaultTrailing                    // bytes after the lists of a message without payload
+	FaultPayload                     // RPC message too short to tell what it is
+	FaultXID                         // header and RPC message disagree on the XID
+	FaultNoChunk                     // RDMA_NOMSG without the chunk that holds the payload
+	FaultAligned                     // position not a multiple of four
+	FaultZero                        // position zero where it must not be
+	FaultOrder                       // positions do not increase
+	FaultOverlap                     // chunk reaches past the position of the next one
+	FaultBeyond                      // position past what the stream can fill
+	FaultWrap                        // segment passes 2^64
+	FaultBytes                       // more bytes than the limit
+	FaultSegments                    // more segments than the limit
+	FaultChunks                      // more chunks than the limit
+	FaultReads                       // read list in a Reply
+	FaultReturnCount                 // returned list has other chunks or segments than offered
+	FaultReturnRange                 // returned segment has another handle or offset
+	FaultReturnMore                  // returned length over the offered one
+	FaultReturnHole                  // segments not filled contiguously
+	FaultType                        // RPC message is no Reply
+)
+
+// faults gives each code its words and the rule it stands for.
+var faults = [...]struct{ what, rule string }{
+	FaultShort:       {"message of %d bytes, at least %d expected", "RFC 8166 §4.5"},
+	FaultVersion:     {"version %d, only %d is supported", "RFC 8166 §4.5.1"},
+	FaultProcedure:   {"procedure %d is not supported, highest is %d", "RFC 8166 §4.2.4"},
+	FaultXDR:         {"header is no valid XDR at offset %d of %d bytes", "RFC 8166 §4.5.2"},
+	FaultTrailing:    {"%d bytes after the lists, %d expected", "RFC 8166 §4.2.4"},
+	FaultPayload:     {"RPC message of %d bytes, at least %d expected", "RFC 5531 §9"},
+	FaultXID:         {"XID of the RPC message is %#x, of the header %#x", "RFC 8166 §4.2.1"},
+	FaultNoChunk:     {"RDMA_NOMSG with a payload chunk of %d bytes, at least %d expected", "RFC 8166 §4.5.2"},
+	FaultAligned:     {"position %d is not a multiple of %d", "RFC 8166 §3.4.5"},
+	FaultZero:        {"position %d in a message with inline payload, lowest possible is %d", "RFC 8166 §3.5.3"},
+	FaultOrder:       {"position %d follows position %d", "RFC 8166 §3.4.5"},
+	FaultOverlap:     {"position %d lies within the chunk before it, which ends at %d", "RFC 8166 §3.4.5"},
+	FaultBeyond:      {"position %d is past what the stream can fill, %d", "RFC 8166 §3.4.5"},
+	FaultWrap:        {"segment at offset %#x of %d bytes passes 2^64", "RFC 8166 §3.4.3"},
+	FaultBytes:       {"%d bytes or more in chunks, limit is %d", "local limit"},
+	FaultSegments:    {"%d segments or more, limit is %d", "local limit"},
+	FaultChunks:      {"%d chunks or more, limit is %d", "local limit"},
+	FaultReads:       {"read list of %d segments in a Reply, %d expected", "RFC 8166 §4.3.1"},
+	FaultReturnCount: {"%d elements returned, %d offered", "RFC 8166 §3.4.6"},
+	FaultReturnRange: {"returned segment names %#x, offered was %#x", "RFC 8166 §3.4.6"},
+	FaultReturnMore:  {"returned length %d, offered were %d", "RFC 8166 §3.4.6"},
+	FaultReturnHole:  {"%d bytes returned behind a segment with %d bytes of room left", "RFC 8166 §3.4.6"},
+	FaultType:        {"RPC message type %d, expected %d (Reply)", "RFC 5531 §9"},
+}
+
+// Fault is what we found wrong in a message of the peer: the rule it breaks,
+// where, what was found and what the rule wants. Compare PeerError, which is
+// what the peer found wrong in ours.
+type Fault struct {
+	Code  Code
+	Where string // "read list", "write chunk"; may be empty
+	Index int    // which element of it
+	Found uint64
+	Want  uint64
+	Err   error // from the XDR decoder, with FaultXDR
+}
+
+// Error renders the fault in one line.
+func (f *Fault) Error() string {
+	where := ""
+	if f.Where != "" {
+		where = fmt.Sprintf("%s %d: ", f.Where, f.Index)
+	}
+	d := faults[f.Code]
+	what := fmt.Sprintf(d.what, f.Found, f.Want)
+	if f.Err != nil {
+		what += ": " + f.Err.Error()
+	}
+	return fmt.Sprintf("rpcrdma: peer's header: %s%s (%s)", where, what, d.rule)
+}
+
+// Rule is the document section, or the local limit, that was broken.
+func (f *Fault) Rule() string { return faults[f.Code].rule }
+
+// Unwrap gives the decoder's error, if any.
+func (f *Fault) Unwrap() error { return f.Err }

@@ -1,0 +1,124 @@
+package header
+
+// Segment is a plain segment: a range of the requester's memory (RFC 8166 §3.4.3).
+type Segment struct {
+	Handle uint32
+	Length uint32 // bytes
+	Offset uint64 // of the first byte, as the owner of the handle counts
+}
+
+// Wraps reports whether the range passes the end of the 64-bit space (R59).
+func (s *Segment) Wraps() bool { return s.Length > 0 && s.Offset > ^uint64(0)-uint64(s.Length-1) }
+
+// ReadSegment is a segment of a read chunk. Those of one chunk follow each
+// other and have the same Position (RFC 8166 §3.4.5).
+type ReadSegment struct {
+	Position uint32 // in the unreduced payload stream, bytes from its XID
+	Segment
+}
+
+// Total is the length of a write or reply chunk: a sum in 64 bits (R52).
+func Total(chunk []Segment) uint64 {
+	var n uint64
+	for i := range chunk {
+		n += uint64(chunk[i].Length)
+	}
+	return n
+}
+
+// Kind is what a message is for, in any version.
+type Kind uint8
+
+// The kinds.
+const (
+	KindMsg   Kind = iota // chunk lists, then the payload stream (RDMA_MSG)
+	KindNomsg             // chunk lists only (RDMA_NOMSG)
+	KindDone              // reads of a Reply are finished (RDMA_DONE); no longer sent
+	KindError             // the peer could not process the header (RDMA_ERROR)
+)
+
+// String names the kind as the protocol does.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "?"
+}
+
+var kindNames = [...]string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_DONE", "RDMA_ERROR"}
+
+// Lists are the three chunk lists.
+type Lists struct {
+	Reads    []ReadSegment
+	Writes   [][]Segment // write chunks
+	Reply    []Segment   // segments of the reply chunk
+	HasReply bool        // there is a reply chunk, maybe of no segments
+}
+
+// Reset empties the lists and keeps their memory.
+func (l *Lists) Reset() {
+	l.Reads, l.Writes, l.Reply, l.HasReply = l.Reads[:0], l.Writes[:0], l.Reply[:0], false
+}
+
+// AddWrite appends a write chunk of n segments, whose contents are the
+// caller's to set, in the memory of an earlier one if it suffices.
+func (l *Lists) AddWrite(n int) []Segment {
+	k := len(l.Writes)
+	if k < cap(l.Writes) {
+		l.Writes = l.Writes[:k+1]
+	} else {
+		l.Writes = append(l.Writes, nil)
+	}
+	c := l.Writes[k]
+	if cap(c) < n {
+		c = make([]Segment, n)
+	}
+	l.Writes[k] = c[:n]
+	return l.Writes[k]
+}
+
+// Size is the length of the lists on the wire, bytes (RFC 8166 §4.1.2; R24 to R27).
+func (l *Lists) Size() int {
+	n := 12 + 24*len(l.Reads)
+	for _, c := range l.Writes {
+		n += 8 + 16*len(c)
+	}
+	if l.HasReply {
+		n += 4 + 16*len(l.Reply)
+	}
+	return n
+}
+
+// ErrorCode says what a peer could not process.
+type ErrorCode uint32
+
+// The codes of version 1 (RFC 8166 §4.5); version 2 begins with the same.
+const (
+	ErrVers  ErrorCode = 1
+	ErrChunk ErrorCode = 2
+)
+
+// Error is the body of a message of KindError.
+type Error struct {
+	Code      ErrorCode // 0: the body could not be decoded
+	Low, High uint32    // versions that the peer supports, with ErrVers
+}
+
+// Message is a decoded message, or one to be encoded.
+type Message struct {
+	XID    uint32
+	Vers   uint32
+	Credit uint32 // requested in a Call, granted in a Reply (R126)
+	Kind   Kind
+	Lists
+	Err Error
+
+	// Payload is what follows the lists in a KindMsg: a slice of the buffer decoded.
+	Payload []byte
+}
+
+// Reset empties the message and keeps its memory.
+func (m *Message) Reset() {
+	m.Lists.Reset()
+	m.XID, m.Vers, m.Credit, m.Kind, m.Err, m.Payload = 0, 0, 0, 0, Error{}, nil
+}
