@@ -1,0 +1,107 @@
+package header1
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Version is the protocol version (R17).
+const Version = 1
+
+// minimum is the shortest message with chunk lists: four words and three
+// absent lists (RFC 8166 §4.5; R27, R325). DONE and ERROR are shorter (T19).
+const minimum = 28
+
+// Codec encodes and decodes headers. The zero Codec is ready.
+type Codec struct {
+	dec xdr.Decoder
+	enc xdr.Encoder
+	msg rpcrdma1.Message
+}
+
+// Decode reads a message into m, whose Payload then is a slice of b. A fault says
+// what is wrong with it:
+//
+//   - FaultShort: nothing in it can be trusted, it is to be dropped (RFC 8166 §4.5; T18, T19)
+//   - FaultVersion: XID, Vers and Credit of m are set, and nothing else (T23)
+//   - all others: the same, the header being one of version 1 that cannot be used
+//
+// An ERROR whose body cannot be read is no fault: its Err.Code is 0 (T72), since
+// it ends an RPC all the same. Work and memory are linear in len(b) (R29 to R31, R324).
+func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
+	m.Reset()
+	p, ok := header.DecodePrefix(b)
+	if !ok {
+		return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: header.PrefixSize}
+	}
+	m.XID, m.Vers, m.Credit = p.XID, p.Vers, p.Credit
+	if p.Vers != Version {
+		return &header.Fault{Code: header.FaultVersion, Found: uint64(p.Vers), Want: Version}
+	}
+	switch rpcrdma1.Proc(p.Proc) {
+	case rpcrdma1.ProcDone:
+		m.Kind = header.KindDone
+		return nil
+	case rpcrdma1.ProcError:
+		m.Kind = header.KindError
+	case rpcrdma1.ProcMsg, rpcrdma1.ProcNomsg:
+		if len(b) < minimum {
+			return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: minimum}
+		}
+	default: // RFC 8166 §4.6.1 withdrew RDMA_MSGP (T21)
+		return &header.Fault{Code: header.FaultProcedure, Found: uint64(p.Proc), Want: uint64(rpcrdma1.ProcError)}
+	}
+
+	c.dec.Reset(b)
+	if err := c.msg.DecodeXDR(&c.dec); err != nil {
+		if m.Kind == header.KindError {
+			return nil
+		}
+		f := &header.Fault{Code: header.FaultXDR, Found: uint64(len(b)), Want: uint64(len(b)), Err: err}
+		if e, ok := errors.AsType[*xdr.Error](err); ok {
+			f.Found = uint64(e.Offset)
+		}
+		return f
+	}
+	switch body := &c.msg.Body; body.Proc {
+	case rpcrdma1.ProcMsg:
+		m.Kind = header.KindMsg
+		lists(&m.Lists, body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply)
+		m.Payload = c.dec.Rest()
+	case rpcrdma1.ProcNomsg:
+		m.Kind = header.KindNomsg
+		lists(&m.Lists, body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply)
+		// T32: bytes behind the lists never are RPC; we take them for a damaged header.
+		if n := len(c.dec.Rest()); n > 0 {
+			return &header.Fault{Code: header.FaultTrailing, Found: uint64(n)}
+		}
+	case rpcrdma1.ProcError:
+		m.Err.Code = header.ErrorCode(body.Error.Err) // unknown codes too (R121)
+		if body.Error.Err == rpcrdma1.ErrVers {
+			m.Err.Low, m.Err.High = body.Error.Vrange.VersLow, body.Error.Vrange.VersHigh
+		}
+	}
+	return nil
+}
+
+// lists copies decoded lists into the model.
+func lists(l *header.Lists, reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply *xdr.Optional[rpcrdma1.WriteChunk]) {
+	for i := range reads {
+		l.Reads = append(l.Reads, header.ReadSegment{Position: reads[i].Position, Segment: header.Segment(reads[i].Target)})
+	}
+	for i := range writes {
+		c := l.AddWrite(len(writes[i].Target))
+		for j := range c {
+			c[j] = header.Segment(writes[i].Target[j])
+		}
+	}
+	if r := reply.Get(); r != nil {
+		l.HasReply = true
+		for i := range r.Target {
+			l.Reply = append(l.Reply, header.Segment(r.Target[i]))
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package header1
+
+import (
+	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Size is the length of the header of m, without payload, bytes.
+func Size(m *header.Message) int {
+	switch m.Kind {
+	case header.KindDone:
+		return header.PrefixSize
+	case header.KindError:
+		if m.Err.Code == header.ErrVers {
+			return header.PrefixSize + 12 // R115
+		}
+		return header.PrefixSize + 4
+	}
+	return header.PrefixSize + m.Lists.Size()
+}
+
+// Append appends the header of m to b, without its Payload, and never beyond the
+// capacity of b: that is an error (errors.Is xdr.ErrBuffer), and nothing
+// is appended (R33). m.Vers is written as it is: an ERROR copies the version of the
+// message it answers (RFC 8166 §4.5; R116).
+func (c *Codec) Append(b []byte, m *header.Message) ([]byte, error) {
+	c.msg.XID, c.msg.Vers, c.msg.Credit = m.XID, m.Vers, m.Credit
+	body := &c.msg.Body
+	switch m.Kind {
+	case header.KindMsg:
+		body.Proc = rpcrdma1.ProcMsg
+		body.Msg.Reads, body.Msg.Writes = unlist(body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply, &m.Lists)
+	case header.KindNomsg:
+		body.Proc = rpcrdma1.ProcNomsg
+		body.Nomsg.Reads, body.Nomsg.Writes = unlist(body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply, &m.Lists)
+	case header.KindDone:
+		body.Proc = rpcrdma1.ProcDone
+	case header.KindError:
+		body.Proc = rpcrdma1.ProcError
+		body.Error.Err = rpcrdma1.ErrCode(m.Err.Code)
+		body.Error.Vrange = rpcrdma1.VersionRange{VersLow: m.Err.Low, VersHigh: m.Err.High}
+	}
+	c.enc.NoGrow(true)
+	c.enc.Reset(b)
+	if err := c.msg.EncodeXDR(&c.enc); err != nil {
+		return b, err
+	}
+	return c.enc.Bytes(), nil
+}
+
+// unlist is the reverse of lists; it reuses the memory of the slices it gets.
+func unlist(reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply *xdr.Optional[rpcrdma1.WriteChunk], l *header.Lists) ([]rpcrdma1.ReadChunk, []rpcrdma1.WriteChunk) {
+	reads = reads[:0]
+	for i := range l.Reads {
+		reads = append(reads, rpcrdma1.ReadChunk{Position: l.Reads[i].Position, Target: rpcrdma1.Segment(l.Reads[i].Segment)})
+	}
+	writes = writes[:0]
+	for _, from := range l.Writes {
+		if len(writes) < cap(writes) {
+			writes = writes[:len(writes)+1]
+		} else {
+			writes = append(writes, rpcrdma1.WriteChunk{})
+		}
+		to := &writes[len(writes)-1]
+		to.Target = segments(to.Target, from)
+	}
+	reply.Present = l.HasReply
+	reply.Value.Target = segments(reply.Value.Target, l.Reply)
+	return reads, writes
+}
+
+func segments(to []rpcrdma1.Segment, from []header.Segment) []rpcrdma1.Segment {
+	to = to[:0]
+	for i := range from {
+		to = append(to, rpcrdma1.Segment(from[i]))
+	}
+	return to
+}
