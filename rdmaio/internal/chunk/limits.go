@@ -1,0 +1,63 @@
+package chunk
+
+import (
+	"math"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+)
+
+// Limits bound what one header may ask a responder to do. All are positive.
+type Limits struct {
+	Bytes    uint64 // pulled by RDMA Read for one RPC (R56, R309)
+	Segments int    // in one chunk
+	Chunks   int    // read chunks, and write chunks, in one header
+	Requests int    // RDMA Reads, or Writes and the Send after them, for one RPC
+	Transfer uint32 // bytes of one RDMA Read or Write
+}
+
+// Offered checks the write list and reply chunk of a Call (R59, R309, T27).
+// They are filled later; what is refused here is refused before the RPC runs.
+func (lim *Limits) Offered(l *header.Lists) *header.Fault {
+	if len(l.Writes) > lim.Chunks {
+		return &header.Fault{Code: header.FaultChunks, Where: "write list", Found: uint64(len(l.Writes)), Want: uint64(lim.Chunks)}
+	}
+	requests := uint64(1) // the Send
+	for i, c := range l.Writes {
+		if f := lim.offered(c, "write chunk", i, &requests); f != nil {
+			return f
+		}
+	}
+	return lim.offered(l.Reply, "reply chunk", 0, &requests)
+}
+
+func (lim *Limits) offered(c []header.Segment, where string, index int, requests *uint64) *header.Fault {
+	if len(c) > lim.Segments {
+		return &header.Fault{Code: header.FaultSegments, Where: where, Index: index, Found: uint64(len(c)), Want: uint64(lim.Segments)}
+	}
+	for i := range c {
+		if c[i].Wraps() {
+			return &header.Fault{Code: header.FaultWrap, Where: where, Index: index, Found: c[i].Offset, Want: uint64(c[i].Length)}
+		}
+		*requests += (uint64(c[i].Length) + uint64(lim.Transfer) - 1) / uint64(lim.Transfer)
+	}
+	if *requests > uint64(lim.Requests) {
+		return &header.Fault{Code: header.FaultSegments, Where: where, Index: index, Found: *requests, Want: uint64(lim.Requests)}
+	}
+	return nil
+}
+
+// Padded is n rounded up to the next multiple of four: the size of an opaque of
+// n bytes on the wire, its count aside (RFC 4506 §4.10).
+func Padded(n uint64) uint64 { return (n + 3) &^ 3 }
+
+// Layout cuts n contiguous bytes of a registered region into segments of at most
+// longest bytes each, and appends them to to.
+func Layout(to []header.Segment, handle uint32, offset uint64, n int, longest uint32) []header.Segment {
+	for n > 0 {
+		k := min(n, int(min(longest, math.MaxInt32)))
+		to = append(to, header.Segment{Handle: handle, Length: uint32(k), Offset: offset})
+		offset += uint64(k)
+		n -= k
+	}
+	return to
+}
