@@ -1,0 +1,245 @@
+package mrpool
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Errors of a Pool.
+var (
+	// ErrHeapMemory: the device registers memory of its own only, and the bytes are elsewhere.
+	ErrHeapMemory = errors.New("mrpool: the device cannot register memory of the Go heap")
+	// ErrInUse: Close while regions or buffers are given out.
+	ErrInUse = errors.New("mrpool: regions or buffers are still in use")
+	// ErrClosed: use after Close.
+	ErrClosed = errors.New("mrpool: closed")
+)
+
+// smallest and largest buffer classes, as powers of two. Larger buffers are made to measure and not kept.
+const (
+	minClass = 9  // 512 bytes
+	maxClass = 22 // 4 MiB
+)
+
+// Config configures a Pool.
+type Config struct {
+	Heap     bool // DeviceAttributes.HeapMemory
+	KeepIdle int  // regions, and buffers of each size, kept for reuse; 0 keeps none
+}
+
+// Pool is the memory of one protection domain.
+type Pool struct {
+	pd  verbs.ProtectionDomain
+	cfg Config
+
+	mu      sync.Mutex
+	closed  bool
+	regions []verbs.MemoryRegion // invalid ones
+	buffers [maxClass + 1][]*Buffer
+	out     int // regions and buffers given out
+	stats   Stats
+}
+
+// Stats counts what a Pool did.
+type Stats struct {
+	Registrations uint64 // for peers and of foreign memory
+	Regions       int    // region objects alive for these
+	Buffers       int    // buffers alive
+	BufferBytes   uint64 // in them
+}
+
+// New makes a Pool over a domain, which must outlive it.
+func New(pd verbs.ProtectionDomain, cfg Config) *Pool { return &Pool{pd: pd, cfg: cfg} }
+
+// Register makes a valid region of buf, with a fresh key if access has a remote
+// right. The caller gives it back with Release.
+func (p *Pool) Register(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	if !p.cfg.Heap {
+		return nil, fmt.Errorf("mrpool: register %d bytes: %w", len(buf), ErrHeapMemory)
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, fmt.Errorf("mrpool: register: %w", ErrClosed)
+	}
+	var mr verbs.MemoryRegion
+	if n := len(p.regions); n > 0 {
+		mr = p.regions[n-1]
+		p.regions[n-1] = nil
+		p.regions = p.regions[:n-1]
+	}
+	p.out++
+	p.stats.Registrations++
+	p.mu.Unlock()
+
+	var err error
+	made := mr == nil
+	if made {
+		mr, err = p.pd.RegisterMemory(buf, access)
+	} else {
+		err = mr.Reregister(buf, access)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil && made:
+		p.stats.Regions++
+	case err != nil:
+		p.out--
+		if !made {
+			p.regions = append(p.regions, mr)
+		}
+		return nil, err
+	}
+	return mr, nil
+}
+
+// Release ends a region's validity, and waits for an access in progress. After it
+// the memory is its owner's. On an error the memory must not be touched before
+// the connection is gone: then Abandon the region (R329).
+func (p *Pool) Release(mr verbs.MemoryRegion) error {
+	if err := mr.Invalidate(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
+	if keep {
+		p.regions = append(p.regions, mr)
+	} else {
+		p.stats.Regions--
+	}
+	p.out--
+	p.mu.Unlock()
+	if keep {
+		return nil
+	}
+	return mr.Deregister()
+}
+
+// Abandon gives up a region that could not be released, once its queue pairs are disconnected.
+func (p *Pool) Abandon(mr verbs.MemoryRegion) error {
+	err := mr.Deregister()
+	p.mu.Lock()
+	p.out--
+	p.stats.Regions--
+	p.mu.Unlock()
+	return err
+}
+
+// Buffer is registered memory that no peer has a right to. Its contents are what its last user left.
+type Buffer struct {
+	Bytes []byte // as long as asked for
+	MR    verbs.MemoryRegion
+	class int // 0: made to measure
+	mem   []byte
+}
+
+// Buffer gives n bytes of registered memory, to be given back with Put.
+func (p *Pool) Buffer(n int) (*Buffer, error) {
+	class := 0
+	size := max(n, 1)
+	if c := max(minClass, bits.Len(uint(size-1))); c <= maxClass {
+		class, size = c, 1<<c
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, fmt.Errorf("mrpool: buffer: %w", ErrClosed)
+	}
+	p.out++
+	if k := len(p.buffers[class]); k > 0 {
+		b := p.buffers[class][k-1]
+		p.buffers[class][k-1] = nil
+		p.buffers[class] = p.buffers[class][:k-1]
+		p.mu.Unlock()
+		b.Bytes = b.mem[:n]
+		return b, nil
+	}
+	p.mu.Unlock()
+
+	b, err := p.make(size, class)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.out--
+		return nil, fmt.Errorf("mrpool: buffer of %d bytes: %w", n, err)
+	}
+	p.stats.Buffers++
+	p.stats.BufferBytes += uint64(size)
+	b.Bytes = b.mem[:n]
+	return b, nil
+}
+
+func (p *Pool) make(size, class int) (*Buffer, error) {
+	mem, err := p.pd.Alloc(size)
+	if err != nil {
+		return nil, err
+	}
+	mr, err := p.pd.RegisterMemory(mem, verbs.AccessLocalWrite)
+	if err != nil {
+		return nil, errors.Join(err, p.pd.Free(mem))
+	}
+	return &Buffer{MR: mr, mem: mem, class: class}, nil
+}
+
+// Put gives a buffer back; no work request may name it any more.
+func (p *Pool) Put(b *Buffer) error {
+	b.Bytes = nil
+	p.mu.Lock()
+	p.out--
+	if !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle {
+		p.buffers[b.class] = append(p.buffers[b.class], b)
+		p.mu.Unlock()
+		return nil
+	}
+	p.stats.Buffers--
+	p.stats.BufferBytes -= uint64(len(b.mem))
+	p.mu.Unlock()
+	return p.destroy(b)
+}
+
+func (p *Pool) destroy(b *Buffer) error {
+	return errors.Join(b.MR.Deregister(), p.pd.Free(b.mem))
+}
+
+// Stats returns the counts.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stats
+}
+
+// Close gives everything back to the domain. ErrInUse if something was not given
+// back to the Pool; what was is gone all the same. Idempotent.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	regions, buffers, out := p.regions, p.buffers, p.out
+	p.regions, p.buffers = nil, [maxClass + 1][]*Buffer{}
+	p.stats.Regions -= len(regions)
+	for _, list := range buffers {
+		for _, b := range list {
+			p.stats.Buffers--
+			p.stats.BufferBytes -= uint64(len(b.mem))
+		}
+	}
+	p.mu.Unlock()
+
+	var errs []error
+	for _, mr := range regions {
+		errs = append(errs, mr.Deregister())
+	}
+	for _, list := range buffers {
+		for _, b := range list {
+			errs = append(errs, p.destroy(b))
+		}
+	}
+	if out > 0 {
+		errs = append(errs, fmt.Errorf("mrpool: close: %d given out: %w", out, ErrInUse))
+	}
+	return errors.Join(errs...)
+}
