@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Effects are what is to be done, in this order. The slices are the engine's, used
+// again by the next Step.
+type Effects struct {
+	Recvs []verbs.RecvWR // post these
+	Sends []verbs.SendWR // then these, in one go
+
+	// Fail, if not nil, ends the connection: disconnect the queue pair before what follows.
+	// It is given once.
+	Fail error
+
+	Sinks   []*Request // give each memory: Sink of SinkSize bytes, and EventSink
+	Deliver []*Request // run the handler; EventReply is to follow, once
+	Done    []*Call    // ended: the caller may go on
+	Release []*Request // answered or lost: nothing of it is used any more
+
+	// Deadline is when EventTimer is wanted, on the clock of Step; 0 is never.
+	Deadline time.Duration
+}
+
+func (f *Effects) reset() {
+	clear(f.Sends)
+	clear(f.Recvs)
+	clear(f.Sinks)
+	clear(f.Deliver)
+	clear(f.Done)
+	clear(f.Release)
+	*f = Effects{
+		Recvs: f.Recvs[:0], Sends: f.Sends[:0], Sinks: f.Sinks[:0],
+		Deliver: f.Deliver[:0], Done: f.Done[:0], Release: f.Release[:0],
+	}
+}

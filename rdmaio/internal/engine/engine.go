@@ -1,0 +1,222 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Errors that end a connection, or refuse a Call.
+var (
+	ErrTimeout     = errors.New("rpcrdma: work requests did not complete in time")
+	ErrInternal    = errors.New("rpcrdma: internal error")
+	ErrXIDInUse    = errors.New("rpcrdma: a Call with this XID is in flight on the connection")
+	ErrInvalidated = errors.New("rpcrdma: peer invalidated a key without having been asked to")
+)
+
+// Engine is the state of one connection. It is for one goroutine at a time.
+type Engine struct {
+	cfg   Config
+	codec header1.Codec
+	eff   Effects
+	now   time.Duration
+	open  bool
+	ended error // why it no longer is
+	stats Stats
+
+	// The send queue.
+	freeSend []int // of Config.Send
+	sqUsed   int
+	seq      uint64
+	chains   queue[chain] // posted, oldest first
+	recvSGL  []verbs.SGE  // one for each Receive
+	sges     []verbs.SGE  // of Effects.Sends
+
+	// A requester's.
+	credit  credit.Requester
+	table   map[uint32]*pending // Calls not ended, by XID
+	waiting queue[*pending]     // for a credit
+	idle    []*pending
+	in      header.Message // being decoded
+
+	// A responder's.
+	grants   credit.Responder
+	out      queue[*Request] // reads and answers that wait for room
+	idleReqs []*Request
+	fills    []chunk.Transfer
+}
+
+// chain is requests posted together, of which the last is signaled.
+type chain struct {
+	id       uint64
+	wrs      int
+	buf      int // send buffer in use, or none
+	req      *Request
+	pull     bool // RDMA Reads for req
+	deadline time.Duration
+}
+
+// New makes an engine; the Config is not checked.
+func New(cfg Config) *Engine {
+	cfg.Limits.Requests = min(cfg.Limits.Requests, cfg.SendWRs)
+	e := &Engine{
+		cfg:     cfg,
+		open:    true,
+		table:   make(map[uint32]*pending),
+		credit:  credit.NewRequester(len(cfg.Recv)),
+		grants:  credit.NewResponder(len(cfg.Recv)),
+		recvSGL: make([]verbs.SGE, len(cfg.Recv)),
+	}
+	for i := range cfg.Send {
+		e.freeSend = append(e.freeSend, len(cfg.Send)-1-i)
+	}
+	for i := range cfg.Recv {
+		e.recvSGL[i] = cfg.Recv[i].sge(len(cfg.Recv[i].Bytes))
+	}
+	return e
+}
+
+// Step takes events in their order and returns what they lead to. now is on any clock that does not go back.
+func (e *Engine) Step(now time.Duration, events []Event) *Effects {
+	for _, r := range e.eff.Release {
+		r.reset()
+		e.idleReqs = append(e.idleReqs, r)
+	}
+	e.eff.reset()
+	e.sges = e.sges[:0]
+	e.now = now
+	for i := range events {
+		e.event(&events[i])
+	}
+	e.pump()
+	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
+		e.eff.Deadline = e.chains.at(0).deadline
+	}
+	return &e.eff
+}
+
+// Stats returns the counts.
+func (e *Engine) Stats() Stats {
+	s := e.stats
+	s.ZeroGrants, s.OverGrants = e.credit.ZeroGrants(), e.credit.OverGrants()
+	s.SendQueueFilled = e.sqUsed
+	if e.cfg.Role == Requester {
+		s.InFlight, s.Granted, s.Waiting = e.credit.InFlight(), e.credit.Granted(), e.waiting.len()
+	} else {
+		s.InFlight, s.Waiting = e.grants.Busy(), e.out.len()
+	}
+	return s
+}
+
+func (e *Engine) event(ev *Event) {
+	switch ev.Kind {
+	case EventStart:
+		for i := range e.cfg.Recv {
+			e.postRecv(i)
+		}
+	case EventCompletion:
+		if e.open {
+			e.completion(&ev.WC)
+		}
+	case EventCall:
+		e.call(ev.Call)
+	case EventCancel:
+		e.cancel(ev.XID, ev.Call)
+	case EventSink:
+		e.sink(ev.Request, ev.Err)
+	case EventReply:
+		e.answer(ev.Request)
+	case EventTimer:
+		if e.open && e.chains.len() > 0 && e.cfg.ChainTimeout > 0 && e.chains.at(0).deadline <= e.now {
+			e.end(fmt.Errorf("%w (limit %v)", ErrTimeout, e.cfg.ChainTimeout))
+		}
+	case EventBroken, EventClose:
+		e.end(ev.Err)
+	}
+}
+
+// completion deals with what a queue says.
+func (e *Engine) completion(wc *verbs.WC) {
+	switch {
+	case wc.Status == verbs.StatusFlushed:
+		// The queue pair is in its error state, and EventBroken with the reason on its way.
+	case wc.Status != verbs.StatusSuccess:
+		e.end(wc.Err())
+	case wc.Opcode == verbs.WCRecv:
+		e.received(wc)
+	default:
+		e.sent(wc)
+	}
+}
+
+// received deals with a message.
+func (e *Engine) received(wc *verbs.WC) {
+	e.stats.Received++
+	e.stats.PostedRecvs--
+	if wc.WRID >= uint64(len(e.cfg.Recv)) || int(wc.ByteLen) > len(e.cfg.Recv[wc.WRID].Bytes) {
+		e.end(fmt.Errorf("%w: Receive %#x completed with %d bytes", ErrInternal, wc.WRID, wc.ByteLen))
+		return
+	}
+	if wc.InvalidatedRKey != 0 { // R264, R265, T80: version 1 without an agreement
+		e.end(fmt.Errorf("%w: %#08x", ErrInvalidated, wc.InvalidatedRKey))
+		return
+	}
+	i := int(wc.WRID)
+	b := e.cfg.Recv[i].Bytes[:wc.ByteLen] // T20: and no byte behind it
+	if e.cfg.Role == Requester {
+		e.response(b)
+		e.postRecv(i)
+		return
+	}
+	e.request(i, b)
+}
+
+// postRecv posts a Receive, again or for the first time.
+func (e *Engine) postRecv(i int) {
+	if !e.open {
+		return
+	}
+	e.eff.Recvs = append(e.eff.Recvs, verbs.RecvWR{WRID: uint64(i), SGL: e.recvSGL[i : i+1 : i+1]})
+	e.stats.PostedRecvs++
+	e.grants.Posted(1)
+}
+
+// end breaks the connection. What the queue pair can no longer touch after
+// Effects.Fail goes back to its owners; what a handler has comes back with its EventReply.
+func (e *Engine) end(err error) {
+	if !e.open {
+		return
+	}
+	e.open, e.ended = false, err
+	e.eff.Recvs, e.eff.Sends = e.eff.Recvs[:0], e.eff.Sends[:0]
+	e.eff.Fail = err
+	e.eff.Deadline = 0
+	e.abandonCalls()
+	for _, list := range []*[]*Request{&e.eff.Sinks, &e.eff.Deliver} { // nobody would get the answers
+		for _, r := range *list {
+			e.lose(r)
+		}
+		*list = (*list)[:0]
+	}
+	for e.out.len() > 0 {
+		e.lose(e.out.pop())
+	}
+	for e.chains.len() > 0 {
+		if c := e.chains.pop(); c.req != nil {
+			e.lose(c.req)
+		}
+	}
+	e.sqUsed = 0
+}
+
+// lose releases a request whose answer will not be sent.
+func (e *Engine) lose(r *Request) {
+	r.Err = e.ended
+	e.eff.Release = append(e.eff.Release, r)
+}

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// EventKind says what happened.
+type EventKind uint8
+
+// The events, with the fields of Event that they use.
+const (
+	EventStart      EventKind = iota // the queue pair exists: once, first
+	EventCompletion                  // WC was polled
+	EventCall                        // Call is to be sent
+	EventCancel                      // Call, XID: nobody waits for it any more
+	EventSink                        // Request.Sink is set, or Err says why not
+	EventReply                       // Request.Answer is set
+	EventTimer                       // the time in Effects.Deadline has come
+	EventBroken                      // the queue pair is in its error state, or a post failed: Err
+	EventClose                       // this side wants no more: Err
+)
+
+// Event is something that happened.
+type Event struct {
+	Kind    EventKind
+	XID     uint32 // by value: a cancelled Call is not looked into
+	Call    *Call
+	Request *Request
+	WC      verbs.WC
+	Err     error
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// pump posts what there is room for: first what a responder owes, then Calls.
+func (e *Engine) pump() {
+	for e.open && e.out.len() > 0 {
+		r := *e.out.at(0)
+		if !e.room(r.need()) {
+			return
+		}
+		e.out.pop()
+		if r.pulling {
+			e.pull(r)
+		} else {
+			e.send(r)
+		}
+	}
+	for e.open && e.waiting.len() > 0 && e.credit.Free() && e.room(1, true) {
+		e.sendCall(e.waiting.pop())
+	}
+}
+
+// room reports whether a chain of n requests can be posted.
+func (e *Engine) room(n int, message bool) bool {
+	return e.sqUsed+n <= e.cfg.SendWRs && (!message || len(e.freeSend) > 0)
+}
+
+// begin opens a chain of n requests and returns its id.
+func (e *Engine) begin(n int, buf int, r *Request, pull bool) uint64 {
+	e.seq++
+	e.sqUsed += n
+	e.chains.push(chain{id: e.seq, wrs: n, buf: buf, req: r, pull: pull, deadline: e.now + e.cfg.ChainTimeout})
+	return e.seq
+}
+
+// add appends one request to Effects.Sends.
+func (e *Engine) add(wr verbs.SendWR, sge verbs.SGE) {
+	e.sges = append(e.sges, sge)
+	k := len(e.sges)
+	wr.SGL = e.sges[k-1 : k : k]
+	e.eff.Sends = append(e.eff.Sends, wr)
+}
+
+// message encodes a header into a send buffer, and the payload behind it. It
+// returns the buffer, or an error if it does not fit.
+func (e *Engine) message(m *header.Message, payload [][]byte) (buf, n int, err error) {
+	buf = e.freeSend[len(e.freeSend)-1]
+	mem := e.cfg.Send[buf].Bytes
+	b, err := e.codec.Append(mem[:0:len(mem)], m)
+	if err != nil {
+		return none, 0, err
+	}
+	n = len(b)
+	for _, p := range payload {
+		if len(p) > len(mem)-n { // R33, R37
+			return none, 0, &SizeError{What: "message", Need: n + len(p), Limit: len(mem), Hint: "plan it as a long message"}
+		}
+		n += copy(mem[n:], p)
+	}
+	e.freeSend = e.freeSend[:len(e.freeSend)-1]
+	return buf, n, nil
+}
+
+// sent deals with the completion of a chain. Those of a send queue come in
+// post order, so it is the oldest one.
+func (e *Engine) sent(wc *verbs.WC) {
+	if e.chains.len() == 0 || e.chains.at(0).id != wc.WRID {
+		e.end(fmt.Errorf("%w: completion of chain %d is out of order", ErrInternal, wc.WRID))
+		return
+	}
+	c := e.chains.pop()
+	e.sqUsed -= c.wrs
+	if c.buf != none {
+		e.freeSend = append(e.freeSend, c.buf)
+	}
+	switch {
+	case c.req == nil:
+	case c.pull:
+		e.pulled(c.req)
+	default:
+		e.eff.Release = append(e.eff.Release, c.req)
+	}
+}

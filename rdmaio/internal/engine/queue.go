@@ -1,0 +1,49 @@
+package engine
+
+// queue is a first-in first-out ring that keeps its memory.
+type queue[T any] struct {
+	ring []T
+	head int
+	n    int
+}
+
+func (q *queue[T]) len() int { return q.n }
+
+// at gives the i-th element from the front.
+func (q *queue[T]) at(i int) *T { return &q.ring[(q.head+i)%len(q.ring)] }
+
+func (q *queue[T]) push(v T) {
+	if q.n == len(q.ring) {
+		ring := make([]T, max(8, 2*q.n))
+		for i := range q.n {
+			ring[i] = *q.at(i)
+		}
+		q.ring, q.head = ring, 0
+	}
+	q.n++
+	*q.at(q.n - 1) = v
+}
+
+// pop removes the first element, of which there must be one.
+func (q *queue[T]) pop() T {
+	v := *q.at(0)
+	var zero T
+	*q.at(0) = zero
+	q.head = (q.head + 1) % len(q.ring)
+	q.n--
+	return v
+}
+
+// remove takes the first element that match accepts out of its place.
+func (q *queue[T]) remove(match func(T) bool) bool {
+	for i := range q.n {
+		if match(*q.at(i)) {
+			for ; i > 0; i-- {
+				*q.at(i) = *q.at(i - 1)
+			}
+			q.pop()
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Request is a Call that a responder received.
+type Request struct {
+	XID   uint32
+	Lists header.Lists // what the peer offers for the reply; Reads are done with
+
+	// Message is the Call as its sender had it, chunks in place; Placed says where
+	// those are. It is a part of a Receive buffer, or of Sink.
+	Message []byte
+	Placed  []chunk.Placed
+
+	SinkSize int    // with Effects.Sinks: how much memory to put the message together in
+	Sink     Buffer // what EventSink brings
+
+	Answer Answer // what EventReply brings
+	Owner  any    // the driver's
+
+	// Err is, with Release, why the answer was not sent; nil if it was.
+	Err error
+
+	hdr       header.Message
+	plan      chunk.Plan
+	recv      int // its Receive, until that is posted again
+	transfers []transfer
+	pulling   bool // queued or posted as RDMA Reads
+}
+
+// Answer is a reply, or a refusal. Its memory belongs to the engine until Release.
+type Answer struct {
+	// Refuse sends RDMA_ERROR with this code instead of a reply.
+	Refuse header.ErrorCode
+
+	Payload [][]byte // inline reply, in pieces
+
+	// Long is the reply in registered memory: it goes to the reply chunk, and Payload is ignored.
+	Long verbs.SGE
+	// Data is for each write chunk what goes there; a zero length leaves it unused. Its length is that of Lists.Writes.
+	Data []verbs.SGE
+}
+
+// transfer is an RDMA Write to be posted.
+type transfer struct {
+	sge    verbs.SGE
+	remote header.Segment
+}
+
+// reset makes a Request like new, with its memory.
+func (r *Request) reset() {
+	r.hdr.Reset()
+	clear(r.transfers)
+	clear(r.Answer.Data)
+	clear(r.Answer.Payload)
+	*r = Request{
+		hdr: r.hdr, plan: r.plan, transfers: r.transfers[:0], recv: none,
+		Answer: Answer{Data: r.Answer.Data[:0], Payload: r.Answer.Payload[:0]},
+	}
+}
+
+// none is no index.
+const none = -1

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// pending is a Call that has not ended as far as the peer is concerned. It outlives a
+// Call that was cancelled: its credit is the peer's until the Reply (R135).
+type pending struct {
+	xid  uint32
+	call *Call // nil once cancelled
+	sent bool
+}
+
+// call takes a Call: it goes out when it has a credit.
+func (e *Engine) call(c *Call) {
+	c.Err, c.Sent, c.Reply, c.LongReply, c.Used = nil, false, nil, 0, c.Used[:0]
+	switch {
+	case !e.open:
+		e.done(c, e.ended)
+		return
+	case e.table[c.XID] != nil: // R269: also one that was cancelled, its Reply may come
+		e.done(c, ErrXIDInUse)
+		return
+	}
+	var p *pending
+	if k := len(e.idle); k > 0 {
+		p, e.idle = e.idle[k-1], e.idle[:k-1]
+	} else {
+		p = new(pending)
+	}
+	*p = pending{xid: c.XID, call: c}
+	e.table[c.XID] = p
+	e.waiting.push(p)
+}
+
+// sendCall posts a Call's message.
+func (e *Engine) sendCall(p *pending) {
+	c := p.call
+	m := &e.in
+	m.XID, m.Vers, m.Credit, m.Kind = c.XID, header1.Version, e.credit.Want(), header.KindMsg
+	if c.Long {
+		m.Kind = header.KindNomsg
+	}
+	own := m.Lists
+	m.Lists = c.Lists
+	buf, n, err := e.message(m, c.Payload)
+	m.Lists = own
+	if err != nil {
+		e.drop(p)
+		e.done(c, err)
+		return
+	}
+	p.sent, c.Sent = true, true
+	e.credit.Sent()
+	e.stats.Calls++
+	e.stats.Sent++
+	id := e.begin(1, buf, nil, false)
+	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, e.cfg.Send[buf].sge(n))
+}
+
+// cancel ends a Call that nobody waits for. If its message is out, the credit stays in use.
+func (e *Engine) cancel(xid uint32, c *Call) {
+	p := e.table[xid]
+	if p == nil || p.call != c {
+		return // it ended meanwhile
+	}
+	p.call = nil
+	if !p.sent {
+		e.waiting.remove(func(q *pending) bool { return q == p })
+		e.drop(p)
+	}
+	e.done(c, nil) // the caller knows why
+}
+
+// response deals with a message from the responder.
+func (e *Engine) response(b []byte) {
+	m := &e.in
+	f := e.codec.Decode(b, m)
+	rpcXID, typ, typed := header.RPC(m.Payload)
+	switch {
+	case f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion):
+		e.stats.Faults++
+		e.stats.Dropped++
+		return
+	case f != nil:
+		e.stats.Faults++
+	case m.Kind == header.KindDone,
+		m.Kind == header.KindMsg && typed && typ == header.Call: // a reverse Call, which nobody offered to serve (R281)
+		e.stats.Dropped++
+		return
+	}
+	p := e.table[m.XID]
+	known := p != nil && p.sent
+	// R267, T17: the credit value is a grant only if this surely is an answer.
+	switch {
+	case f != nil:
+	case m.Kind == header.KindError, m.Kind == header.KindMsg && typed && typ == header.Reply,
+		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:
+		e.credit.Grant(m.Credit)
+	}
+	if !known { // R122, R291; T62, T63
+		e.stats.Dropped++
+		return
+	}
+	c := p.call
+	e.drop(p)
+	e.credit.Ended()
+	if m.Kind == header.KindError {
+		e.stats.Errors++
+	} else {
+		e.stats.Replies++
+	}
+	if c == nil {
+		return // cancelled: T64
+	}
+	switch {
+	case f != nil: // R123: no answer to it, but its RPC ends
+		e.done(c, f)
+	case m.Kind == header.KindError: // R119 to R121
+		e.done(c, &PeerError{Code: m.Err.Code, Low: m.Err.Low, High: m.Err.High})
+	default:
+		f := e.result(c, m, rpcXID, typ, typed)
+		if f == nil {
+			e.done(c, nil)
+			return
+		}
+		e.stats.Faults++
+		e.done(c, f)
+		if f.Code == header.FaultReturnMore {
+			e.end(f) // T65: who writes more than it was offered is not to be trusted with memory
+		}
+	}
+}
+
+// result checks a Reply against its Call and takes it over (R79 to R87, R98).
+func (e *Engine) result(c *Call, m *header.Message, xid uint32, typ header.MsgType, typed bool) *header.Fault {
+	if len(m.Reads) > 0 { // R326, T70
+		return &header.Fault{Code: header.FaultReads, Found: uint64(len(m.Reads))}
+	}
+	var long uint64
+	var f *header.Fault
+	if c.Used, long, f = chunk.Returned(c.Used, &c.Lists, &m.Lists); f != nil {
+		return f
+	}
+	if m.Kind == header.KindNomsg {
+		if long < 8 { // T69
+			return &header.Fault{Code: header.FaultNoChunk, Where: "reply chunk", Found: long, Want: 8}
+		}
+		c.LongReply = int(long)
+		return nil
+	}
+	switch {
+	case !typed:
+		return &header.Fault{Code: header.FaultPayload, Found: uint64(len(m.Payload)), Want: 8}
+	case xid != m.XID: // R16
+		return &header.Fault{Code: header.FaultXID, Found: uint64(xid), Want: uint64(m.XID)}
+	case typ != header.Reply:
+		return &header.Fault{Code: header.FaultType, Found: uint64(typ), Want: uint64(header.Reply)}
+	}
+	c.Reply = append(c.ReplyTo[:0], m.Payload...)
+	return nil
+}
+
+// done ends a Call.
+func (e *Engine) done(c *Call, err error) {
+	c.Err = err
+	e.eff.Done = append(e.eff.Done, c)
+}
+
+// drop forgets a Call.
+func (e *Engine) drop(p *pending) {
+	delete(e.table, p.xid)
+	*p = pending{}
+	e.idle = append(e.idle, p)
+}
+
+// abandonCalls ends all Calls, in the order of their XIDs: a map has none.
+func (e *Engine) abandonCalls() {
+	var all []*Call
+	for _, p := range e.table {
+		if p.call != nil {
+			all = append(all, p.call)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Call) int { return cmp.Compare(a.XID, b.XID) })
+	for _, c := range all {
+		e.done(c, e.ended)
+	}
+	clear(e.table)
+	e.waiting = queue[*pending]{}
+}

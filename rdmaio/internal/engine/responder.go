@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// request deals with a message from the requester, in Receive i.
+func (e *Engine) request(i int, b []byte) {
+	r := e.newRequest()
+	f := e.codec.Decode(b, &r.hdr)
+	xid, typ, typed := header.RPC(r.hdr.Payload)
+	switch {
+	case f != nil && f.Code == header.FaultShort: // R325: its XID cannot be trusted
+		e.stats.Faults++
+		e.ignore(r, i)
+		return
+	case f == nil && (r.hdr.Kind == header.KindError || r.hdr.Kind == header.KindDone), // RFC 8166 §4.2.4; R110
+		f == nil && r.hdr.Kind == header.KindMsg && typed && typ == header.Reply: // of a reverse Call we never made
+		e.ignore(r, i)
+		return
+	}
+	r.XID, r.Lists, r.recv = r.hdr.XID, r.hdr.Lists, i
+	e.grants.Received()
+	e.stats.Calls++
+	if f == nil {
+		f = e.accept(r, xid, typed)
+	}
+	if f != nil {
+		e.stats.Faults++
+		code := header.ErrChunk // R117, R118
+		if f.Code == header.FaultVersion {
+			code = header.ErrVers // R114
+		}
+		e.refuse(r, code)
+		return
+	}
+	if len(r.plan.Placed) == 0 && r.hdr.Kind == header.KindMsg {
+		r.Message = r.hdr.Payload
+		e.eff.Deliver = append(e.eff.Deliver, r)
+		return
+	}
+	r.SinkSize = r.plan.Size
+	e.eff.Sinks = append(e.eff.Sinks, r)
+}
+
+// accept checks a Call's header as a whole; nothing was allocated for it yet.
+func (e *Engine) accept(r *Request, xid uint32, typed bool) *header.Fault {
+	if r.hdr.Kind == header.KindMsg {
+		if !typed {
+			return &header.Fault{Code: header.FaultPayload, Found: uint64(len(r.hdr.Payload)), Want: 8}
+		}
+		if xid != r.XID { // RFC 8166 §4.5.2; T28
+			return &header.Fault{Code: header.FaultXID, Found: uint64(xid), Want: uint64(r.XID)}
+		}
+	}
+	if f := e.cfg.Limits.Offered(&r.hdr.Lists); f != nil {
+		return f
+	}
+	return r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
+}
+
+// sink takes the memory for a Call with chunks: inline bytes and pads go to
+// their places now, the rest by RDMA Read.
+func (e *Engine) sink(r *Request, err error) {
+	switch {
+	case !e.open:
+		e.lose(r)
+		return
+	case err != nil: // R125: the peer is told
+		e.refuse(r, header.ErrChunk)
+		return
+	}
+	for i := range r.plan.Pieces {
+		p := &r.plan.Pieces[i]
+		to := r.Sink.Bytes[p.At : p.At+p.Len]
+		switch p.Source {
+		case chunk.FromInline:
+			copy(to, r.hdr.Payload[p.From:p.From+p.Len])
+		case chunk.FromPad:
+			clear(to) // R314
+		}
+	}
+	r.Message, r.Placed = r.Sink.Bytes[:r.plan.Size], r.plan.Placed
+	if r.plan.Reads == 0 { // chunks of no bytes (T40)
+		e.eff.Deliver = append(e.eff.Deliver, r)
+		return
+	}
+	r.pulling = true
+	e.out.push(r)
+}
+
+// pull posts the RDMA Reads of a Call.
+func (e *Engine) pull(r *Request) {
+	id := e.begin(r.plan.Reads, none, r, true)
+	last := r.plan.Reads
+	for i := range r.plan.Pieces {
+		p := &r.plan.Pieces[i]
+		if p.Source != chunk.FromPeer {
+			continue
+		}
+		wr := verbs.SendWR{WRID: id, Opcode: verbs.RDMARead, RKey: p.Remote.Handle, RemoteAddr: p.Remote.Offset}
+		if last--; last == 0 {
+			wr.Flags = verbs.SendSignaled
+		}
+		e.add(wr, verbs.SGE{MR: r.Sink.MR, Offset: r.Sink.Offset + p.At, Length: p.Len})
+	}
+	e.stats.Pulled += r.plan.Pulled
+}
+
+// pulled goes on when a message is complete. One that came by chunk at position
+// zero is looked at now; checks run on our copy only (T84).
+func (e *Engine) pulled(r *Request) {
+	r.pulling = false
+	if r.hdr.Kind == header.KindNomsg {
+		if xid, typ, ok := header.RPC(r.Message); !ok || xid != r.XID || typ != header.Call {
+			e.stats.Faults++
+			e.refuse(r, header.ErrChunk)
+			return
+		}
+	}
+	e.eff.Deliver = append(e.eff.Deliver, r)
+}
+
+// answer takes a reply and decides nothing: its shape is the driver's choice, made from Lists.
+func (e *Engine) answer(r *Request) {
+	if !e.open {
+		e.lose(r)
+		return
+	}
+	if r.Answer.Refuse != 0 {
+		e.refuse(r, r.Answer.Refuse)
+		return
+	}
+	long := r.Answer.Long.Length
+	for i, c := range r.hdr.Writes {
+		var sge verbs.SGE
+		if i < len(r.Answer.Data) {
+			sge = r.Answer.Data[i]
+		}
+		e.fill(r, c, sge)
+	}
+	e.fill(r, r.hdr.Reply, r.Answer.Long)
+	r.hdr.Kind = header.KindMsg
+	if long > 0 {
+		r.hdr.Kind = header.KindNomsg // R98
+		r.Answer.Payload = r.Answer.Payload[:0]
+	}
+	e.out.push(r)
+}
+
+// fill plans the Writes of one item into one chunk, and makes the lengths of the
+// chunk those that the Reply returns.
+func (e *Engine) fill(r *Request, c []header.Segment, sge verbs.SGE) {
+	from := len(e.fills)
+	e.fills = chunk.Fill(e.fills, c, sge.Length, e.cfg.Limits.Transfer)
+	for _, f := range e.fills[from:] {
+		r.transfers = append(r.transfers, transfer{
+			sge:    verbs.SGE{MR: sge.MR, Offset: sge.Offset + f.From, Length: int(f.Remote.Length)},
+			remote: f.Remote,
+		})
+	}
+	e.fills = e.fills[:from]
+	e.stats.Pushed += uint64(sge.Length)
+}
+
+// refuse answers with RDMA_ERROR.
+func (e *Engine) refuse(r *Request, code header.ErrorCode) {
+	r.hdr.Kind = header.KindError
+	r.hdr.Err = header.Error{Code: code, Low: header1.Version, High: header1.Version}
+	r.Answer.Payload = r.Answer.Payload[:0]
+	r.transfers = r.transfers[:0]
+	e.out.push(r)
+}
+
+// need is what a queued request takes of the send queue.
+func (r *Request) need() (wrs int, message bool) {
+	if r.pulling {
+		return r.plan.Reads, false
+	}
+	return len(r.transfers) + 1, true
+}
+
+// send posts an answer: the Receive it came in, for the grant that goes out
+// with it (R133), then Writes, then the Send (RFC 8166 §3.5.2; R4).
+func (e *Engine) send(r *Request) {
+	e.postRecv(r.recv)
+	r.recv = none
+	want := r.hdr.Credit
+	e.grants.Answered()
+	m := &r.hdr
+	if m.Kind != header.KindError {
+		m.Vers = header1.Version // an ERROR has the Call's, whatever that was (R116)
+	}
+	m.Credit = e.grants.Grant(want)
+	m.Reads = m.Reads[:0] // R326
+	e.stats.Granted = int(m.Credit)
+	buf, n, err := e.message(m, r.Answer.Payload)
+	if err != nil && m.Kind != header.KindError {
+		// The driver has planned wrongly; the peer still gets its answer (R125).
+		m.Kind, m.Err, r.transfers = header.KindError, header.Error{Code: header.ErrChunk}, r.transfers[:0]
+		r.Err = err
+		buf, n, err = e.message(m, nil)
+	}
+	if err != nil {
+		e.end(err)
+		e.lose(r)
+		return
+	}
+	if m.Kind == header.KindError {
+		e.stats.Errors++
+	} else {
+		e.stats.Replies++
+	}
+	e.stats.Sent++
+	id := e.begin(len(r.transfers)+1, buf, r, false)
+	for i := range r.transfers {
+		t := &r.transfers[i]
+		e.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)
+	}
+	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, e.cfg.Send[buf].sge(n))
+}
+
+// ignore drops a message that is not to be answered.
+func (e *Engine) ignore(r *Request, i int) {
+	e.stats.Dropped++
+	r.reset()
+	e.idleReqs = append(e.idleReqs, r)
+	e.grants.Dropped()
+	e.postRecv(i)
+}
+
+func (e *Engine) newRequest() *Request {
+	if k := len(e.idleReqs); k > 0 {
+		r := e.idleReqs[k-1]
+		e.idleReqs = e.idleReqs[:k-1]
+		return r
+	}
+	return &Request{recv: none}
+}
