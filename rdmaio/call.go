@@ -1,0 +1,286 @@
+package rdmaio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Call is an RPC to make. It may be used again, for one Call at a time.
+type Call struct {
+	// Message is the RPC Call. Its XID must be unlike that of every Call in flight
+	// on the connection; a retransmission on another connection keeps it (R284).
+	Message
+
+	// Results is memory for the results that the upper-layer binding makes eligible,
+	// in the order of the results, each as large as the largest result may be (R84).
+	// An empty slice asks for that result inline.
+	Results [][]byte
+
+	// ReplyBuf is memory for the reply, as large as the largest reply may be, the
+	// Results not counted. It is offered as a reply chunk if that much would not come
+	// inline. nil is right for small replies, at the price of an allocation.
+	ReplyBuf []byte
+
+	reply Reply
+}
+
+// Reply is the answer to a Call. It is valid until its Call is used again.
+type Reply struct {
+	// Message is the RPC Reply without what came in Results. It lies in ReplyBuf if
+	// that is large enough and was not needed as a reply chunk, or was used as one.
+	Message []byte
+
+	// Items has an element for each of Results: Data is the part of that
+	// slice that the server filled, nil if it used none. It is what
+	// xdr.Decoder.ReinsertInOrder takes, which also compares the length with the
+	// count in the stream: a server of version 1 may have counted roundup bytes in (R81, R83).
+	Items []xdr.Item
+}
+
+// slot is what a Call in progress needs of the connection.
+type slot struct {
+	call    engine.Call
+	done    chan struct{} // of one
+	regions []verbs.MemoryRegion
+}
+
+// Call makes an RPC and waits for the reply, or for the end of ctx. The error is a
+// *CallError. When Call returns, in whatever way, no key given to the peer for it
+// works any more, and all memory is the caller's again. A cancelled Call uses its credit until
+// the reply arrives, or for good if it never does.
+func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
+	if err := call.check(); err != nil {
+		return nil, &CallError{Err: err}
+	}
+	fail := func(s *slot, err error) error {
+		e := &CallError{XID: call.xid(), Err: err}
+		if s != nil {
+			e.MayHaveRun = s.call.Sent
+		}
+		return e
+	}
+	s, err := c.slot(ctx)
+	if err != nil {
+		return nil, fail(nil, err)
+	}
+	defer func() { c.slots <- s }()
+
+	e := &s.call
+	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply = call.xid(), s, nil, false, nil, 0
+	if err := c.prepare(s, call); err != nil {
+		return nil, fail(s, errors.Join(err, c.conclude(s)))
+	}
+	c.post(engine.Event{Kind: engine.EventCall, Call: e})
+	var cause error
+	select {
+	case <-s.done:
+	default:
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			c.post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e})
+			<-s.done // at once: this only says that the engine is done with it
+			if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
+				cause = ctx.Err()
+			}
+		}
+	}
+	// R90, R289, R303: first the keys end, then the memory is looked at.
+	if err := c.conclude(s); err != nil {
+		return nil, fail(s, err)
+	}
+	if cause == nil {
+		cause = e.Err
+	}
+	if cause == nil {
+		cause = call.take(e)
+	}
+	if cause != nil {
+		return nil, fail(s, cause)
+	}
+	return &call.reply, nil
+}
+
+// slot waits for a free one.
+func (c *Conn) slot(ctx context.Context) (*slot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if c.handler != nil {
+		return nil, fmt.Errorf("%w: Calls go from the side that dialed", verbs.ErrNotSupported)
+	}
+	select {
+	case s := <-c.slots:
+		return s, nil
+	default:
+	}
+	select {
+	case s := <-c.slots:
+		return s, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.ctx.Done():
+		return nil, c.Err()
+	}
+}
+
+// prepare chooses the shape of a Call's message, and registers what it offers.
+//
+// All inline if that fits; else the items as read chunks, and the rest inline; else
+// the rest as a chunk at position zero too (RFC 8166 §3.5; R35, R75, R91).
+func (c *Conn) prepare(s *slot, call *Call) error {
+	e := &s.call
+	e.Lists.Reset()
+	e.Long = false
+	e.Payload = e.Payload[:0]
+	e.ReplyTo = call.ReplyBuf[:0]
+	if err := c.offer(s, call); err != nil {
+		return err
+	}
+
+	room := c.set.InlineSend - header.PrefixSize - e.Lists.Size()
+	if call.size(all) <= room {
+		e.Payload = call.pieces(e.Payload, all)
+		return nil
+	}
+	need, items := len(call.Inline), 0
+	for i := range call.Items {
+		items += 24 * c.segments(len(call.Items[i].Data))
+	}
+	long := need+items > room
+	if long {
+		need = 24 * c.segments(len(call.Inline))
+	}
+	if need+items > room {
+		return &SizeError{What: "header of the Call", Need: c.set.InlineSend - room + need + items, Limit: c.set.InlineSend,
+			Hint: "use fewer items and results, or a larger Config.InlineSend on both sides"}
+	}
+	if long {
+		e.Long = true
+		if err := c.readChunk(s, 0, call.Inline); err != nil {
+			return err
+		}
+	} else {
+		e.Payload = call.pieces(e.Payload, none)
+	}
+	for i := range call.Items {
+		it := &call.Items[i]
+		if len(it.Data) == 0 {
+			continue
+		}
+		if it.Position > 1<<32-1 {
+			return &SizeError{What: "position of an item", Need: int(it.Position), Limit: 1<<32 - 1, Hint: "a position has 32 bits"}
+		}
+		if err := c.readChunk(s, uint32(it.Position), it.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offer registers memory for results and the reply.
+func (c *Conn) offer(s *slot, call *Call) error {
+	const access = verbs.AccessLocalWrite | verbs.AccessRemoteWrite // R304
+	l := &s.call.Lists
+	last := len(call.Results)
+	for last > 0 && len(call.Results[last-1]) == 0 {
+		last-- // no chunk is as good as an empty one, and understood by all (R86)
+	}
+	for _, buf := range call.Results[:last] {
+		chunk := l.AddWrite(c.segments(len(buf)))
+		if len(buf) == 0 {
+			continue
+		}
+		if err := c.register(s, chunk[:0], buf, access); err != nil {
+			return err
+		}
+	}
+	// A reply chunk is due if the largest reply does not come inline with the lists it returns (RFC 8166 §4.3.3).
+	if n := len(call.ReplyBuf); n > c.set.InlineRecv-header.PrefixSize-l.Size() {
+		l.HasReply = true
+		for range c.segments(n) {
+			l.Reply = append(l.Reply, header.Segment{})
+		}
+		s.call.ReplyTo = nil // the peer can write there until the key has ended
+		return c.register(s, l.Reply[:0], call.ReplyBuf, access)
+	}
+	return nil
+}
+
+// segments is how many a chunk of n bytes has.
+func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.SegmentSize }
+
+// register makes a region of buf for this Call, and appends its segments to to.
+func (c *Conn) register(s *slot, to []header.Segment, buf []byte, access verbs.Access) error {
+	mr, err := c.pool.Register(buf, access)
+	if err != nil {
+		return err
+	}
+	s.regions = append(s.regions, mr)
+	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), len(buf), uint32(c.set.SegmentSize))
+	return nil
+}
+
+// readChunk offers data to be fetched.
+func (c *Conn) readChunk(s *slot, position uint32, data []byte) error {
+	mr, err := c.pool.Register(data, verbs.AccessRemoteRead) // R304
+	if err != nil {
+		return err
+	}
+	s.regions = append(s.regions, mr)
+	var few [4]header.Segment
+	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), len(data), uint32(c.set.SegmentSize)) {
+		s.call.Lists.Reads = append(s.call.Lists.Reads, header.ReadSegment{Position: position, Segment: seg})
+	}
+	return nil
+}
+
+// conclude ends the keys of a Call. If one cannot be ended the connection goes,
+// which ends it too (RFC 8166 §4.5.4; R329).
+func (c *Conn) conclude(s *slot) error {
+	var failed error
+	for i, mr := range s.regions {
+		if err := c.pool.Release(mr); err != nil {
+			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
+			c.post(engine.Event{Kind: engine.EventClose, Err: failed})
+			<-c.ctx.Done()
+			failed = errors.Join(failed, c.pool.Abandon(mr))
+		}
+		s.regions[i] = nil
+	}
+	s.regions = s.regions[:0]
+	return failed
+}
+
+// take makes the Reply from what the engine found; keys have ended.
+func (call *Call) take(e *engine.Call) error {
+	r := &call.reply
+	r.Message = e.Reply
+	if e.LongReply > 0 {
+		r.Message = call.ReplyBuf[:e.LongReply]
+		xid, typ, _ := header.RPC(r.Message)
+		switch {
+		case xid != e.XID:
+			return &Fault{Code: header.FaultXID, Where: "reply chunk", Found: uint64(xid), Want: uint64(e.XID)}
+		case typ != header.Reply:
+			return &Fault{Code: header.FaultType, Where: "reply chunk", Found: uint64(typ), Want: uint64(header.Reply)}
+		}
+	}
+	clear(r.Items)
+	r.Items = r.Items[:0]
+	for i, buf := range call.Results {
+		var it xdr.Item
+		if i < len(e.Used) && e.Used[i] > 0 {
+			it.Data = buf[:e.Used[i]]
+		}
+		r.Items = append(r.Items, it)
+	}
+	return nil
+}

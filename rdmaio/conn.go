@@ -1,0 +1,172 @@
+package rdmaio
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Conn is one connection. It is for concurrent use.
+type Conn struct {
+	set     settings
+	pd      verbs.ProtectionDomain // of its own, so that its keys work on no other connection (R8)
+	cq      verbs.CompletionQueue
+	qp      verbs.QueuePair
+	pool    *mrpool.Pool
+	memory  []*mrpool.Buffer // of Receives and send buffers
+	handler Handler          // of a responder
+	start   time.Time
+
+	slots  chan *slot      // free ones; a Call holds one
+	ctx    context.Context // ends with the connection
+	cancel context.CancelCauseFunc
+
+	driver
+	handlers sync.WaitGroup // goroutines of Config.Blocking
+
+	closing  sync.Once
+	closeErr error
+}
+
+// newConn makes a connection up to the point where it can be dialed or accepted,
+// its Receives posted. Everything is undone by Close.
+func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Conn, err error) {
+	c := &Conn{set: set, handler: h, start: time.Now(), slots: make(chan *slot, set.Credits)}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.driver.init()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.free())
+		}
+	}()
+	if c.pd, err = dev.AllocPD(); err != nil {
+		return nil, err
+	}
+	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * set.Credits})
+	if c.cq, err = dev.CreateCQ(set.SendQueue+set.Credits, c.notify); err != nil {
+		return nil, err
+	}
+	if c.qp, err = c.pd.CreateQP(verbs.QPConfig{
+		SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: set.Credits,
+		MaxSendSGE: 1, MaxRecvSGE: 1, Notify: c.lost,
+	}); err != nil {
+		return nil, err
+	}
+	cfg := engine.Config{Role: role, SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout}
+	if cfg.Send, err = c.buffers(set.InlineSend); err != nil {
+		return nil, err
+	}
+	if cfg.Recv, err = c.buffers(set.InlineRecv); err != nil {
+		return nil, err
+	}
+	c.engine = engine.New(cfg)
+	for range set.Credits {
+		c.slots <- &slot{done: make(chan struct{}, 1)}
+	}
+	c.poll = true // arms the completion queue
+	c.post(engine.Event{Kind: engine.EventStart})
+	return c, nil
+}
+
+// buffers cuts one registered buffer into as many as there are credits.
+func (c *Conn) buffers(size int) ([]engine.Buffer, error) {
+	b, err := c.pool.Buffer(size * c.set.Credits)
+	if err != nil {
+		return nil, err
+	}
+	c.memory = append(c.memory, b)
+	out := make([]engine.Buffer, c.set.Credits)
+	for i := range out {
+		out[i] = engine.Buffer{MR: b.MR, Offset: i * size, Bytes: b.Bytes[i*size : (i+1)*size : (i+1)*size]}
+	}
+	return out, nil
+}
+
+// Dial connects to a server at an address as the provider of dev wants it. The
+// context bounds the call, not the connection. cfg may be nil.
+func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Conn, error) {
+	attrs := dev.Attributes()
+	set, err := cfg.settings(&attrs)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newConn(dev, set, engine.Requester, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dev.Dial(ctx, addr, c.qp, nil); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Done is closed when the connection is gone; context.Cause-like, Err tells why.
+func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
+
+// Err is why the connection is gone: ErrClosed, or what verbs, or we, found
+// wrong. nil while it stands.
+func (c *Conn) Err() error { return context.Cause(c.ctx) }
+
+// Close ends the connection. Calls in progress return with ErrClosed; Close waits for
+// them, and for handlers to answer the Requests they have, and then gives all memory and
+// objects back. It must not be called from a Handler or a done function, which it
+// would wait for. Idempotent; the error says what could not be given back.
+func (c *Conn) Close() error {
+	c.closing.Do(func() {
+		c.post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
+		<-c.ctx.Done()
+		for range cap(c.slots) {
+			<-c.slots // and no Call gets one any more
+		}
+		c.handlers.Wait()
+		c.driver.stop()
+		c.closeErr = c.free()
+	})
+	return c.closeErr
+}
+
+// free gives back whatever exists.
+func (c *Conn) free() error {
+	c.cancel(ErrClosed)
+	var errs []error
+	if c.qp != nil {
+		errs = append(errs, c.qp.Close())
+	}
+	for _, b := range c.memory {
+		errs = append(errs, c.pool.Put(b))
+	}
+	if c.pool != nil {
+		errs = append(errs, c.pool.Close())
+	}
+	if c.cq != nil {
+		errs = append(errs, c.cq.Close())
+	}
+	if c.pd != nil {
+		errs = append(errs, c.pd.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Stats counts what a connection did.
+type Stats struct {
+	engine.Stats
+	Registrations uint64 // of memory for the peer, or of a handler's
+	Regions       int    // region objects alive for these
+	Buffers       int    // buffers of the transport alive: messages, and Calls put together
+	BufferBytes   uint64
+}
+
+// Stats returns the counts as of the last event that was finished with.
+func (c *Conn) Stats() Stats {
+	c.mu.Lock()
+	s := Stats{Stats: c.stats}
+	c.mu.Unlock()
+	p := c.pool.Stats()
+	s.Registrations, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Regions, p.Buffers, p.BufferBytes
+	return s
+}

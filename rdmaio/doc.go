@@ -1,0 +1,33 @@
+// Package rdmaio carries ONC RPC messages over RDMA: RPC-over-RDMA version 1
+// (RFC 8166), over any provider of package verbs.
+//
+// A server passes a Handler to Listen. A client Dials and makes Calls, from as many goroutines
+// as it likes. Neither side encodes RPC here: both pass messages as a Message, which
+// is what generated XDR code makes with an xdr.Encoder in reducing mode, and the transport
+// chooses between inline bytes, chunks and long messages by what fits.
+//
+// # Bulk data
+//
+// An item of a Call that does not fit inline is offered as a read chunk: the
+// server fetches it from the caller's slice to its place in one buffer that has
+// the whole message. For results the caller passes slices (Call.Results), and the
+// server puts items there straight from the handler's memory. With a provider
+// that registers Go memory no byte of them is copied by the processor on the way
+// between the two, but for what the provider itself does.
+//
+// # Whose memory
+//
+// Everything a Call names belongs to the transport while Conn.Call runs, and is
+// the caller's again when it returns, whatever it returns: keys are invalidated first (RFC 8166 §4.4.1).
+// So a cancelled context ends the wait at once, and a peer that is late
+// with its access loses the connection, not the caller its data.
+// What a Request shows, and what its answer names, belongs to the other side
+// until the done function of Request.Reply ran.
+//
+// # Goroutines
+//
+// A connection has none. Whoever has an event (a Call, a completion, a reply) runs the
+// connection's state machine if nobody does, else leaves the event to the one who
+// does. A server has one goroutine that accepts, and one that waits for the end of each
+// connection; Server.Close ends and joins them.
+package rdmaio

@@ -1,0 +1,191 @@
+package rdmaio
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// driver brings events to the engine and carries out what it says. The mutex
+// guards the queue only: it is never held while the engine runs, nor across a call of
+// the provider, a handler or anything else. Who finds nobody running becomes the
+// runner, and serves all events that come meanwhile (so posts of many callers
+// go out together); all others put theirs in the queue and leave.
+type driver struct {
+	mu      sync.Mutex
+	idle    sync.Cond // running became false
+	queue   []engine.Event
+	spare   []engine.Event // the queue before, when it is empty again
+	poll    bool           // completions may be waiting
+	running bool
+	stopped bool
+	busy    int // Requests delivered and not released
+	stats   engine.Stats
+
+	// The runner's.
+	engine *engine.Engine
+	wcs    [32]verbs.WC
+	events []engine.Event
+	timer  *time.Timer
+	armed  atomic.Bool // the timer is running
+}
+
+func (d *driver) init() { d.idle.L = &d.mu }
+
+// post brings an event.
+func (c *Conn) post(ev engine.Event) {
+	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
+		return
+	}
+	c.queue = append(c.queue, ev)
+	c.run()
+}
+
+// notify is the completion queue's. It runs on a goroutine of the provider, or on
+// that of whoever posted, maybe our own: then the runner is further up its stack.
+func (c *Conn) notify() {
+	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
+		return
+	}
+	c.poll = true
+	c.run()
+}
+
+// lost is the queue pair's Notify.
+func (c *Conn) lost() { c.post(engine.Event{Kind: engine.EventBroken, Err: c.qp.Err()}) }
+
+// run serves events until there are none, unless someone else does. It is
+// called with mu locked, and returns with it unlocked.
+func (c *Conn) run() {
+	if c.running || c.engine == nil {
+		c.mu.Unlock()
+		return
+	}
+	c.running = true
+	for len(c.queue) > 0 || c.poll {
+		batch, poll := c.queue, c.poll
+		c.queue, c.spare, c.poll = c.spare[:0], nil, false
+		c.mu.Unlock()
+		if len(batch) > 0 {
+			c.step(batch)
+			clear(batch)
+		}
+		if poll {
+			c.drain()
+		}
+		c.mu.Lock()
+		c.spare = batch[:0]
+	}
+	c.running = false
+	c.stats = c.engine.Stats()
+	c.idle.Broadcast()
+	c.mu.Unlock()
+}
+
+// drain takes what the completion queue has, in the way that misses nothing
+// (see verbs.CompletionQueue).
+func (c *Conn) drain() {
+	for armed := false; ; {
+		n, err := c.cq.Poll(c.wcs[:])
+		switch {
+		case err != nil:
+			c.step([]engine.Event{{Kind: engine.EventBroken, Err: err}})
+			return
+		case n > 0:
+			c.events = c.events[:0]
+			for i := range n {
+				c.events = append(c.events, engine.Event{Kind: engine.EventCompletion, WC: c.wcs[i]})
+			}
+			c.step(c.events)
+		case armed:
+			return
+		default:
+			if err := c.cq.Arm(false); err != nil {
+				c.step([]engine.Event{{Kind: engine.EventBroken, Err: err}})
+				return
+			}
+			armed = true
+		}
+	}
+}
+
+// step runs the engine and does what it says, in that order.
+func (c *Conn) step(events []engine.Event) {
+	f := c.engine.Step(time.Since(c.start), events)
+	if len(f.Recvs) > 0 {
+		if _, err := c.qp.PostRecv(f.Recvs); err != nil {
+			c.post(engine.Event{Kind: engine.EventBroken, Err: err})
+		}
+	}
+	if len(f.Sends) > 0 {
+		if _, err := c.qp.PostSend(f.Sends); err != nil {
+			c.post(engine.Event{Kind: engine.EventBroken, Err: err})
+		}
+	}
+	if f.Fail != nil {
+		// When this returns no memory is touched any more for this connection.
+		_ = c.qp.Disconnect() // has no way to fail that we could do anything about
+		c.set.Logger.Debug("rdmaio: connection ended", "queue_pair", c.qp.Num(), "reason", f.Fail)
+		c.cancel(f.Fail)
+	}
+	for _, r := range f.Sinks {
+		c.sink(r)
+	}
+	for _, r := range f.Deliver {
+		c.deliver(r)
+	}
+	for _, call := range f.Done {
+		call.Owner.(*slot).done <- struct{}{}
+	}
+	for _, r := range f.Release {
+		c.release(r)
+	}
+	if f.Deadline > 0 {
+		c.wake(f.Deadline)
+	}
+}
+
+// wake arms the timer if it is not. A deadline that moved later since is
+// seen when it fires: so a busy connection touches the timer once in a while only.
+func (c *Conn) wake(at time.Duration) {
+	if c.armed.Load() {
+		return
+	}
+	c.armed.Store(true)
+	in := at - time.Since(c.start)
+	if c.timer == nil {
+		c.timer = time.AfterFunc(in, func() {
+			c.armed.Store(false)
+			c.post(engine.Event{Kind: engine.EventTimer})
+		})
+		return
+	}
+	c.timer.Reset(in)
+}
+
+// stop waits until the engine, already ended, has nothing left to say, and lets nobody run it again.
+func (d *driver) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.running || d.busy > 0 {
+		d.idle.Wait()
+	}
+	d.stopped = true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+}
+
+// count changes the number of Requests that handlers have.
+func (d *driver) count(n int) {
+	d.mu.Lock()
+	d.busy += n
+	d.mu.Unlock()
+}

@@ -1,0 +1,85 @@
+package rdmaio
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Message is an RPC message with some of its items beside it: what an
+// xdr.Encoder gives after Reduce, and the transport decides how each travels. Items may be empty: then Inline
+// is the whole message.
+//
+// Positions and offsets count from the message's XID, so Inline is to begin there:
+//
+//	enc.Reset(buf); /* RPC header */; enc.Reduce(r, uint64(enc.Len())); /* arguments */
+//	m := rdmaio.Message{Inline: enc.Bytes(), Items: enc.Items()}
+type Message struct {
+	Inline []byte     // the message without the items and their roundup
+	Items  []xdr.Item // in order of position; Site is not looked at
+}
+
+// XID is the first word.
+func (m *Message) xid() uint32 { return binary.BigEndian.Uint32(m.Inline) }
+
+// check refuses what would come out at the other end as another message (R60, R62, R65).
+func (m *Message) check() error {
+	if len(m.Inline) < 8 || len(m.Inline)&3 != 0 {
+		return fmt.Errorf("%w: %d inline bytes, must be a multiple of 4 and hold the XID and the type (RFC 5531 §9)", ErrMessage, len(m.Inline))
+	}
+	removed, last := uint64(0), 8
+	for i := range m.Items {
+		it := &m.Items[i]
+		if it.Inline < last || it.Inline > len(m.Inline) || it.Inline&3 != 0 {
+			return fmt.Errorf("%w: item %d belongs at inline offset %d, must be a multiple of 4 within %d and %d",
+				ErrMessage, i, it.Inline, last, len(m.Inline))
+		}
+		if want := uint64(it.Inline) + removed; it.Position != want {
+			return fmt.Errorf("%w: item %d has position %d, but by its inline offset and the items before it belongs at %d: was base right in Encoder.Reduce?",
+				ErrMessage, i, it.Position, want)
+		}
+		last = it.Inline
+		removed += uint64(xdr.Padded(len(it.Data)))
+	}
+	return nil
+}
+
+// size is the length of the message with all items for which back is true put back inline.
+func (m *Message) size(back func(i int) bool) int {
+	n := len(m.Inline)
+	for i := range m.Items {
+		if back(i) {
+			n += xdr.Padded(len(m.Items[i].Data))
+		}
+	}
+	return n
+}
+
+var zeros [3]byte // never written
+
+// pieces appends the message, with those items put back, as a list of slices.
+func (m *Message) pieces(to [][]byte, back func(i int) bool) [][]byte {
+	at := 0
+	for i := range m.Items {
+		it := &m.Items[i]
+		if !back(i) || len(it.Data) == 0 {
+			continue
+		}
+		if it.Inline > at {
+			to = append(to, m.Inline[at:it.Inline])
+			at = it.Inline
+		}
+		to = append(to, it.Data)
+		if pad := -len(it.Data) & 3; pad > 0 {
+			to = append(to, zeros[:pad])
+		}
+	}
+	if at < len(m.Inline) {
+		to = append(to, m.Inline[at:])
+	}
+	return to
+}
+
+func all(int) bool  { return true }
+func none(int) bool { return false }

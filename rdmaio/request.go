@@ -1,0 +1,217 @@
+package rdmaio
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Handler serves the Calls of a server's connections.
+type Handler interface {
+	// ServeRPC answers a Request by its Reply, before it returns or later, from
+	// any goroutine; every Request must be answered, once, or the connection's Close
+	// waits for it. See Config.Blocking for whether ServeRPC itself may wait.
+	ServeRPC(*Request)
+}
+
+// HandlerFunc is a function as a Handler.
+type HandlerFunc func(*Request)
+
+// ServeRPC calls f.
+func (f HandlerFunc) ServeRPC(r *Request) { f(r) }
+
+// Request is a Call received.
+type Request struct {
+	// Message is the whole RPC Call, as if it had come inline. It is valid
+	// until the done function of Reply runs.
+	Message []byte
+
+	// Placed are the items that came by chunk: where in Message each begins and
+	// its bytes, a part of Message. Whoever decodes it has to see that the item
+	// that begins there is as long as that, roundup perhaps included (R53, R70).
+	Placed []xdr.Item
+
+	conn     *Conn
+	req      *engine.Request
+	sink     *mrpool.Buffer // of Message, if it had chunks
+	long     *mrpool.Buffer // of a reply that had to be put together
+	regions  []verbs.MemoryRegion
+	answered atomic.Bool
+	held     bool // by a handler
+	done     func(error)
+	failed   error // why another answer than the handler's is sent
+}
+
+// Context ends with the connection.
+func (r *Request) Context() context.Context { return r.conn.ctx }
+
+// Places tells how much room there is for each eligible result, bytes, in
+// their order; 0 means that it has to be inline. What Reply gets more items than
+// there are places for goes inline.
+func (r *Request) Places() []int {
+	n := make([]int, len(r.req.Lists.Writes))
+	for i, c := range r.req.Lists.Writes {
+		n[i] = int(header.Total(c))
+	}
+	return n
+}
+
+// ReplyRoom tells how large a reply may be, without what goes to Places, bytes.
+func (r *Request) ReplyRoom() int {
+	return max(r.conn.set.InlineSend-header.PrefixSize-r.req.Lists.Size(), int(header.Total(r.req.Lists.Reply)))
+}
+
+// Reply answers. Items of m go to the places in their order, each at its own
+// (RFC 8166 §3.4.6; R76, R77); one whose place has no room at all is put back inline (R86).
+//
+// All memory of m, and the Request, belong to the transport until done runs: once, with nil when
+// the reply was handed over, or the reason why not. If the reply does not fit what
+// the peer offered, done gets a *SizeError and the peer RDMA_ERROR (R101; T52). done may be nil, and
+// must not wait; it may run before Reply returns.
+func (r *Request) Reply(m Message, done func(error)) {
+	if done == nil {
+		done = func(error) {}
+	}
+	if r.answered.Swap(true) {
+		done(ErrAnswered)
+		return
+	}
+	r.done = done
+	if err := r.plan(&m); err != nil {
+		r.failed = err
+		r.req.Answer.Refuse = header.ErrChunk
+	}
+	r.conn.post(engine.Event{Kind: engine.EventReply, Request: r.req})
+}
+
+// plan chooses the shape of a reply and registers what is to be written from.
+func (r *Request) plan(m *Message) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	a := &r.req.Answer
+	writes := r.req.Lists.Writes
+	back := func(i int) bool { return i >= len(writes) || header.Total(writes[i]) == 0 }
+	for i := range min(len(m.Items), len(writes)) {
+		if back(i) {
+			a.Data = append(a.Data, verbs.SGE{})
+			continue
+		}
+		data := m.Items[i].Data
+		if room := header.Total(writes[i]); uint64(len(data)) > room {
+			return &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "see Request.Places"}
+		}
+		sge, err := r.register(data)
+		if err != nil {
+			return err
+		}
+		a.Data = append(a.Data, sge)
+	}
+	n := m.size(back)
+	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.set.InlineSend {
+		a.Payload = m.pieces(a.Payload, back)
+		return nil
+	}
+	// R97, R98: the reply chunk has to be used. Its contents have all roundup bytes (R95).
+	if room := header.Total(r.req.Lists.Reply); uint64(n) > room {
+		return &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "see Request.ReplyRoom; the caller's ReplyBuf was too small"}
+	}
+	var err error
+	if pieces := m.pieces(nil, back); len(pieces) == 1 {
+		a.Long, err = r.register(pieces[0])
+	} else if r.long, err = r.conn.pool.Buffer(n); err == nil {
+		at := 0
+		for _, p := range pieces {
+			at += copy(r.long.Bytes[at:], p)
+		}
+		a.Long = verbs.SGE{MR: r.long.MR, Length: n}
+	}
+	return err
+}
+
+// register makes a handler's memory readable for our own device; no key goes out (R10).
+func (r *Request) register(data []byte) (verbs.SGE, error) {
+	if len(data) == 0 {
+		return verbs.SGE{}, nil
+	}
+	mr, err := r.conn.pool.Register(data, 0)
+	if err != nil {
+		return verbs.SGE{}, err
+	}
+	r.regions = append(r.regions, mr)
+	return verbs.SGE{MR: mr, Length: len(data)}, nil
+}
+
+// sink gives a Call with chunks the memory to be put together in.
+func (c *Conn) sink(q *engine.Request) {
+	ev := engine.Event{Kind: engine.EventSink, Request: q}
+	var b *mrpool.Buffer
+	if b, ev.Err = c.pool.Buffer(q.SinkSize); ev.Err == nil {
+		q.Sink = engine.Buffer{MR: b.MR, Bytes: b.Bytes}
+		q.Owner = &Request{conn: c, req: q, sink: b}
+	} else {
+		c.set.Logger.Warn("rdmaio: no memory for a call", "bytes", q.SinkSize, "reason", ev.Err)
+	}
+	c.post(ev)
+}
+
+// deliver runs the handler.
+func (c *Conn) deliver(q *engine.Request) {
+	r, _ := q.Owner.(*Request)
+	if r == nil {
+		r = &Request{conn: c, req: q}
+		q.Owner = r
+	}
+	r.held = true
+	r.Message = q.Message
+	for _, p := range q.Placed {
+		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
+	}
+	c.count(1)
+	if !c.set.Blocking {
+		c.handler.ServeRPC(r)
+		return
+	}
+	c.handlers.Add(1)
+	go func() {
+		defer c.handlers.Done()
+		c.handler.ServeRPC(r)
+	}()
+}
+
+// release gives back what a Request had.
+func (c *Conn) release(q *engine.Request) {
+	r, _ := q.Owner.(*Request)
+	if r == nil {
+		return // refused before it had anything
+	}
+	for _, mr := range r.regions {
+		if err := c.pool.Release(mr); err != nil {
+			c.post(engine.Event{Kind: engine.EventClose, Err: err})
+			_ = c.pool.Abandon(mr) // no peer has a key to it
+		}
+	}
+	for _, b := range []*mrpool.Buffer{r.sink, r.long} {
+		if b == nil {
+			continue
+		}
+		if err := c.pool.Put(b); err != nil {
+			c.post(engine.Event{Kind: engine.EventClose, Err: err})
+		}
+	}
+	err := r.failed
+	if err == nil {
+		err = q.Err
+	}
+	r.req, r.Message, r.Placed, r.regions, r.sink, r.long = nil, nil, nil, nil, nil, nil
+	if r.held {
+		r.done(err)
+		c.count(-1)
+	}
+}

@@ -1,0 +1,121 @@
+package rdmaio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Server accepts connections and serves the Calls on them.
+type Server struct {
+	dev     verbs.Device
+	set     settings
+	ln      verbs.Listener
+	handler Handler
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup // the accept loop and one for each connection
+
+	mu    sync.Mutex
+	conns map[*Conn]struct{}
+	errs  []error // of connections' Close
+
+	closing  sync.Once
+	closeErr error
+}
+
+// Listen starts a server at an address as the provider of dev wants it. The
+// context bounds the call, not the server. cfg may be nil.
+func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *Config) (*Server, error) {
+	attrs := dev.Attributes()
+	set, err := cfg.settings(&attrs)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, fmt.Errorf("rdmaio: listen at %q: no Handler: %w", addr, verbs.ErrInvalidValue)
+	}
+	ln, err := dev.Listen(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]struct{})}
+	s.wg.Add(1)
+	go s.accept(run)
+	return s, nil
+}
+
+// Addr is the address to Dial.
+func (s *Server) Addr() string { return s.ln.Addr() }
+
+// accept takes connection requests until the listener is closed.
+func (s *Server) accept(ctx context.Context) {
+	defer s.wg.Done()
+	for {
+		req, err := s.ln.Accept(ctx)
+		if err != nil {
+			return
+		}
+		s.wg.Add(1)
+		go s.serve(ctx, req)
+	}
+}
+
+// serve owns a connection from its request to its end.
+func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
+	defer s.wg.Done()
+	log := s.set.Logger.With("peer", req.RemoteAddr())
+	c, err := newConn(s.dev, s.set, engine.Responder, s.handler)
+	if err != nil {
+		log.Warn("rdmaio: no resources for a connection", "reason", err)
+		if err := req.Reject(nil); err != nil {
+			log.Debug("rdmaio: reject", "reason", err)
+		}
+		return
+	}
+	s.mu.Lock()
+	s.conns[c] = struct{}{}
+	s.mu.Unlock()
+	if _, err = req.Accept(ctx, c.qp, nil); err != nil {
+		log.Debug("rdmaio: accept", "reason", err)
+	} else {
+		select {
+		case <-c.Done():
+		case <-ctx.Done():
+		}
+	}
+	err = c.Close()
+	s.mu.Lock()
+	delete(s.conns, c)
+	if err != nil {
+		s.errs = append(s.errs, err)
+	}
+	s.mu.Unlock()
+}
+
+// Conns returns the connections there are now, in no order.
+func (s *Server) Conns() []*Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*Conn, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Close stops listening and closes all connections as Conn.Close does, whose
+// rules hold. Idempotent.
+func (s *Server) Close() error {
+	s.closing.Do(func() {
+		err := s.ln.Close()
+		s.cancel()
+		s.wg.Wait()
+		s.closeErr = errors.Join(append(s.errs, err)...)
+	})
+	return s.closeErr
+}
