@@ -1,0 +1,122 @@
+package rpcrdma2
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// TestWholeMessages decodes messages as a transport does: the prefix, then
+// the body that its header type names, then the payload that stays. R138,
+// R140, R148, R149, R150, R194 and R213; R321: the first words need no version.
+func TestWholeMessages(t *testing.T) {
+	ext := Extension()
+	prefix := func(xid, credit, htype, flags uint32) HeaderPrefix {
+		return HeaderPrefix{Common{xid, 2, credit, htype}, flags}
+	}
+	wants := map[string]struct {
+		prefix  HeaderPrefix
+		body    xdr.Value
+		payload int
+	}{
+		"message-call":  {prefix(0x1a2b3c4d, 0x00080001, HeaderMsg, 0), &Msg{}, 40},
+		"message-grant": {prefix(0, 0x00400010, HeaderNomsg, 0), &Nomsg{}, 0}, // R151: no XID
+		"message-error": {
+			prefix(0x1a2b3c4d, 0x00080001, HeaderError, FlagResponse), // R147
+			&Error{Err: ErrWriteResource, Writeres: ErrWrite{1, 8192}}, 0,
+		},
+		"message-connprop": {
+			prefix(0x1a2b3c01, 0x00080001, HeaderConnProp, 0),
+			&ConnProp{PropSet{{PropIDRbsiz, []byte{0, 0, 0x10, 0}}}}, 0,
+		},
+	}
+	for _, v := range xdrtest.OfType(xdrtest.Load(t), "message") {
+		t.Run(v.Name, func(t *testing.T) {
+			want := wants[v.Name]
+			if want.body == nil {
+				t.Fatal("nothing says what it decodes to")
+			}
+			d := xdr.NewDecoder(v.Bytes, nil)
+			var p HeaderPrefix
+			if err := p.DecodeXDR(d); err != nil || p != want.prefix {
+				t.Fatalf("prefix %+v, %v; want %+v", p, err, want.prefix)
+			}
+			code := ext.Find(xdr.HeaderTypes, p.Start.Htype)
+			if code == nil {
+				t.Fatalf("no type for header type %d", p.Start.Htype)
+			}
+			body := code.New()
+			if err := body.DecodeXDR(d); err != nil {
+				t.Fatal(err)
+			}
+			if got := cmp.Diff(want.body, body, cmpopts.EquateEmpty()); got != "" {
+				t.Errorf("body (- expected, + decoded):\n%s", got)
+			}
+			rest := d.Rest()
+			if len(rest) != want.payload {
+				t.Fatalf("%d bytes of payload, want %d", len(rest), want.payload)
+			}
+			// R149: the payload begins with the XID of the RPC message.
+			if want.payload != 0 && !bytes.Equal(rest[:4], v.Bytes[:4]) {
+				t.Errorf("payload begins with % x", rest[:4])
+			}
+			e := xdr.NewEncoder(nil)
+			if err := errors.Join(p.EncodeXDR(e), body.EncodeXDR(e)); err != nil {
+				t.Fatal(err)
+			}
+			if out := append(e.Bytes(), rest...); !bytes.Equal(out, v.Bytes) {
+				t.Errorf("encodes to % x", out)
+			}
+		})
+	}
+}
+
+// TestPropertyTypes proves R197 for the types that the package ties to the
+// properties: data too short, too long or not valid are refused.
+func TestPropertyTypes(t *testing.T) {
+	ext := Extension()
+	for _, c := range []struct {
+		id   uint32
+		data []byte
+		want error
+	}{
+		{PropIDSbsiz, []byte{0, 0, 0x10, 0}, nil},
+		{PropIDSbsiz, []byte{0, 0, 0x10}, xdr.ErrShort},
+		{PropIDSbsiz, []byte{0, 0, 0x10, 0, 0}, xdr.ErrTrailing},
+		{PropIDRbsiz, []byte{0, 0, 0x10, 0}, nil},
+		{PropIDRbsiz, []byte{1}, xdr.ErrShort},
+		{PropIDRssiz, []byte{0, 0x10, 0, 0}, nil},
+		{PropIDRssiz, make([]byte, 8), xdr.ErrTrailing},
+		{PropIDRcsiz, []byte{0, 0, 0, 16}, nil},
+		{PropIDRcsiz, []byte{0, 0}, xdr.ErrShort},
+		{PropIDBrs, []byte{0, 0, 0, 1}, nil},
+		{PropIDBrs, make([]byte, 12), xdr.ErrTrailing},
+		{PropIDHostauth, []byte("\x00\x00\x00\x05hello\x00\x00\x00"), nil},
+		{PropIDHostauth, []byte("\x00\x00\x00\x05hello"), xdr.ErrShort},
+		{PropIDHostauth, []byte("\x00\x00\x00\x05hello\x00\x00\x01"), xdr.ErrPadding},
+		{PropIDHostauth, []byte("\xff\xff\xff\xffhell"), xdr.ErrShort},
+	} {
+		code := ext.Find(xdr.Properties, c.id)
+		if code == nil {
+			t.Fatalf("no type for property %d", c.id)
+		}
+		d := xdr.NewDecoder(c.data, nil)
+		err := code.New().DecodeXDR(d)
+		if err == nil {
+			err = d.Done()
+		}
+		if !errors.Is(err, c.want) {
+			t.Errorf("property %d, % x: %v, want %v", c.id, c.data, err, c.want)
+		}
+	}
+	// R222: what is not known has no type, and is skipped by whoever asks.
+	if code := ext.Find(xdr.Properties, 7); code != nil {
+		t.Errorf("property 7 has type %s", code.Type)
+	}
+}
