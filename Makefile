@@ -32,7 +32,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 	@set -e; for dir in spec/x/*/; do \
 		set -- $$(basename $$dir); out=$$($(target)); \
 		echo "xdrgen gen $$1 -> $$out"; \
-		$(xdrgen) gen -o $$out -package $$(basename $$out) -I spec/x -import-root $(module)/gen $$dir*.x; \
+		$(xdrgen) gen -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done
 	@$(xdrgen) gen -o bench/codec/dirplus -package dirplus bench/codec/dirplus.x
 
