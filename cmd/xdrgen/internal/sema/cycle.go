@@ -29,6 +29,9 @@ func held(d *ir.Decl, visit func(*ir.Decl)) {
 	}
 }
 
+// maxCircles limits how many circles are reported.
+const maxCircles = 20
+
 // checkCycles finds types that hold themselves and so have no end (RFC 4506
 // §4.19). Each circle is reported once, at its first declaration.
 func (c *compiler) checkCycles(u *unit) {
@@ -38,6 +41,7 @@ func (c *compiler) checkCycles(u *unit) {
 	)
 	mark := map[*ir.Decl]int{}
 	var path []*ir.Decl
+	found := 0
 	var walk func(d *ir.Decl)
 	walk = func(d *ir.Decl) {
 		mark[d] = active
@@ -47,7 +51,8 @@ func (c *compiler) checkCycles(u *unit) {
 			case next.Import != u.imp:
 			case mark[next] == 0:
 				walk(next)
-			case mark[next] == active:
+			case mark[next] == active && found < maxCircles:
+				found++
 				from := len(path) - 1
 				for path[from] != next {
 					from--

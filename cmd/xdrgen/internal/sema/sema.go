@@ -65,15 +65,16 @@ func Compile(o Options) (*Result, error) {
 
 // compiler is the state of one Compile.
 type compiler struct {
-	o       Options
-	parser  *syntax.Parser
-	diags   []diag.Diagnostic
-	byDir   map[string]*unit // by absolute folder
-	byPath  map[string]*source.File
-	files   []*source.File
-	loading []*unit                    // units whose loading is under way, outermost first
-	depth   int                        // of includes
-	others  map[string]map[string]bool // names declared in files of units that are not imported
+	o         Options
+	parser    *syntax.Parser
+	diags     []diag.Diagnostic
+	byDir     map[string]*unit // by absolute folder
+	byPath    map[string]*source.File
+	files     []*source.File
+	loading   []*unit                    // units whose loading is under way, outermost first
+	suggested int                        // findings that got a suggestion
+	depth     int                        // of includes
+	others    map[string]map[string]bool // names declared in files of units that are not imported
 }
 
 func (c *compiler) report(d diag.Diagnostic) { c.diags = append(c.diags, d) }

@@ -30,9 +30,15 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 	c.report(c.suggest(u, d, v.Text, (*symbol).isConst))
 }
 
+// maxSuggest limits how many findings get a suggestion: each looks at all names.
+const maxSuggest = 50
+
 // suggest adds what may be meant: the file to include, or a name that is
 // spelled nearly so.
 func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool) diag.Diagnostic {
+	if c.suggested++; c.suggested > maxSuggest {
+		return d
+	}
 	if file := c.declaredElsewhere(u, name); file != "" {
 		return d.Helpf("add the line #include \"%s\"", file)
 	}

@@ -95,10 +95,11 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 		c.report(diag.New(diag.BadDiscriminant, s.def.Disc.Span, "discriminant %s of union %s is %s", d.Disc.Name, s.name, describe(under)))
 		return
 	}
+	members := membersOf(enum)
 	cases := map[int64]source.Span{}
 	for i, a := range s.def.Arms {
 		for _, v := range a.Labels {
-			l, ok := c.caseLabel(u, s, v, under.Kind, enum)
+			l, ok := c.caseLabel(u, s, v, under.Kind, enum, members)
 			if !ok {
 				continue
 			}
@@ -115,7 +116,7 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 
 // caseLabel resolves one case value, which must be one that the discriminant
 // can have (RFC 4506 §6.4 (5)).
-func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl) (ir.Label, bool) {
+func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl, members memberSet) (ir.Label, bool) {
 	if enum != nil && v.Name && u.lookup(v.Text) == nil {
 		if _, builtin := builtinConst(v.Text); !builtin {
 			if _, given := c.defined(v.Text); !given && !u.missing[v.Text] {
@@ -138,13 +139,13 @@ func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, e
 	low, high := int64(math.MinInt32), int64(math.MaxInt32)
 	switch {
 	case enum != nil:
-		m := memberWith(enum, k.Value)
+		m := members.with(k.Value)
 		if m == nil && !u.brokenEnum(enum) {
 			at := c.notMember(diag.New(diag.CaseNotInEnum, v.Span, "case %s is no member of enum %s", v.Text, enum.Name), v.Text, enum)
 			c.report(at)
 			return l, false
 		}
-		if l.Member == nil || !hasMember(enum, l.Member) {
+		if l.Member == nil || !members.all[l.Member] {
 			l.Member = m
 		}
 		return l, true
@@ -161,11 +162,14 @@ func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, e
 }
 
 func (c *compiler) notMember(d diag.Diagnostic, name string, enum *ir.Decl) diag.Diagnostic {
+	d = d.With(enum.Pos, "the discriminant's enum is declared here")
+	if c.suggested++; c.suggested > maxSuggest {
+		return d
+	}
 	var names []string
 	for _, m := range enum.Members {
 		names = append(names, m.Name)
 	}
-	d = d.With(enum.Pos, "the discriminant's enum is declared here")
 	if n, ok := diag.Nearest(name, names); ok {
 		return d.Helpf("did you mean %s?", n)
 	}
@@ -183,26 +187,32 @@ func (u *unit) brokenEnum(enum *ir.Decl) bool {
 	return s != nil && s.broken
 }
 
-func hasMember(enum *ir.Decl, m *ir.Member) bool {
-	for _, x := range enum.Members {
-		if x == m {
-			return true
-		}
-	}
-	return false
+// memberSet is the members of an enum, by value too.
+type memberSet struct {
+	all     map[*ir.Member]bool
+	byValue map[int32]*ir.Member // the first of each value
 }
 
-func memberWith(enum *ir.Decl, v ir.Value) *ir.Member {
+func membersOf(enum *ir.Decl) memberSet {
+	m := memberSet{map[*ir.Member]bool{}, map[int32]*ir.Member{}}
+	if enum == nil {
+		return m
+	}
+	for _, x := range enum.Members {
+		m.all[x] = true
+		if m.byValue[x.Value] == nil {
+			m.byValue[x.Value] = x
+		}
+	}
+	return m
+}
+
+func (m memberSet) with(v ir.Value) *ir.Member {
 	n, ok := toInt32(v)
 	if !ok {
 		return nil
 	}
-	for _, m := range enum.Members {
-		if m.Value == n {
-			return m
-		}
-	}
-	return nil
+	return m.byValue[n]
 }
 
 // underlying follows typedefs; nil where one of them is broken or has no end.

@@ -237,7 +237,7 @@ func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string
 
 // closesBelow reports whether a } without { comes before the next definition.
 func (p *splitter) closesBelow() bool {
-	depth := 0
+	depth, left := 0, p.column(p.i)-1
 	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
 		switch {
 		case p.toks[i].is("{"):
@@ -246,7 +246,7 @@ func (p *splitter) closesBelow() bool {
 			if depth--; depth < 0 {
 				return true
 			}
-		case depth == 0 && i > p.i && p.restarts(i, p.column(p.i)-1):
+		case depth == 0 && i > p.i && p.restarts(i, left):
 			return false
 		}
 	}

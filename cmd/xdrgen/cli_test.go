@@ -1,0 +1,239 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestExitCodes holds the table of exit codes, with flags written with one
+// dash and with two.
+func TestExitCodes(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"ok/ok.x":     "struct a { int x; };\n",
+		"warn/warn.x": "struct a { unsigned x; };\n",
+		"bad/bad.x":   "struct a { nothing x; };\n",
+		"def/def.x":   "struct a { opaque x[LEN]; };\n",
+	})
+	file := func(name string) string { return filepath.Join(dir, name, name+".x") }
+	for _, c := range []struct {
+		args string
+		code int
+	}{
+		{"check " + file("ok"), exitClean},
+		{"check -strict " + file("ok"), exitClean},
+		{"check " + file("warn"), exitClean},
+		{"check -strict " + file("warn"), exitFindings},
+		{"check --strict " + file("warn"), exitFindings},
+		{"check " + file("warn") + " -strict", exitFindings},
+		{"check " + file("bad"), exitFindings},
+		{"check -format json " + file("bad"), exitFindings},
+		{"check -format=json " + file("bad"), exitFindings},
+		{"check -D LEN=4 " + file("def"), exitClean},
+		{"check -DLEN=4 " + file("def"), exitClean},
+		{"check -errors 1 -color never -I " + dir + " " + file("def"), exitFindings},
+		{"check " + filepath.Join(dir, "none.x"), exitFailed},
+		{"check -- -none.x", exitFailed},
+		{"check", exitUsage},
+		{"check -nonsense " + file("ok"), exitUsage},
+		{"check -format yaml " + file("ok"), exitUsage},
+		{"check -D 4=x " + file("ok"), exitUsage},
+		{"nonsense", exitUsage},
+		{"help nonsense", exitUsage},
+		{"gen " + file("ok"), exitUsage},
+		{"gen -o " + filepath.Join(dir, "out") + " -package 4x " + file("ok"), exitUsage},
+		{"gen -o " + filepath.Join(dir, "out") + " -package bad " + file("bad"), exitFindings},
+		{"gen -o " + filepath.Join(dir, "ok", "ok.x") + " -package ok " + file("ok"), exitFailed},
+		{"version", exitClean},
+		{"help", exitClean},
+		{"help check", exitClean},
+		{"check -help", exitClean},
+		{"gen -h", exitClean},
+		{"-help", exitClean},
+		{"", exitClean},
+	} {
+		_, stderr, code := runCommand(t, strings.Fields(c.args)...)
+		if code != c.code {
+			t.Errorf("xdrgen %s: exit code %d, expected %d\n%s", c.args, code, c.code, stderr)
+		}
+		if code == exitUsage && !strings.Contains(stderr, "xdrgen help") {
+			t.Errorf("xdrgen %s: no hint at help: %s", c.args, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
+		t.Error("gen made its folder in spite of errors")
+	}
+}
+
+// TestStreams holds that findings of check go to stdout and that JSON stands
+// alone there.
+func TestStreams(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"u.x": "struct a { nothing x; unsigned y; };\n"})
+	file := filepath.Join(dir, "u.x")
+	stdout, stderr, _ := runCommand(t, "check", file)
+	if !strings.Contains(stdout, "XDR0101 undefined-type") || !strings.Contains(stdout, "XDR0702 bare-unsigned") {
+		t.Errorf("stdout: %s", stdout)
+	}
+	if stderr != "xdrgen: 1 error, 1 warning\n" {
+		t.Errorf("stderr: %q", stderr)
+	}
+	stdout, stderr, _ = runCommand(t, "check", "-format", "json", file)
+	fs := parseFindings(t, stdout)
+	if len(fs) != 3 || fs[2].Errors != 1 || fs[2].Warnings != 1 || stderr != "" {
+		t.Errorf("json %+v, stderr %q", fs, stderr)
+	}
+	stdout, stderr, _ = runCommand(t, "gen", "-o", filepath.Join(dir, "out"), "-package", "u", file)
+	if stdout != "" || !strings.Contains(stderr, "undefined-type") {
+		t.Errorf("gen: stdout %q, stderr %q", stdout, stderr)
+	}
+}
+
+func TestErrorLimit(t *testing.T) {
+	text := ""
+	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
+		text += "struct s_" + string(c) + " { none_" + string(c) + string(c) + string(c) + string(c) + " x; };\n"
+	}
+	file := filepath.Join(writeFiles(t, map[string]string{"u.x": text}), "u.x")
+	for args, want := range map[string]int{"": 20, "-errors 3": 3, "-errors 0": 26} {
+		stdout, stderr, _ := runCommand(t, append(append([]string{"check"}, strings.Fields(args)...), file)...)
+		if n := strings.Count(stdout, "undefined-type"); n != want {
+			t.Errorf("%q: %d shown, expected %d", args, n, want)
+		}
+		if (want < 26) != strings.Contains(stderr, "not shown") {
+			t.Errorf("%q: %s", args, stderr)
+		}
+	}
+}
+
+func TestColor(t *testing.T) {
+	file := filepath.Join(writeFiles(t, map[string]string{"u.x": "struct a { nothing x; };\n"}), "u.x")
+	for _, c := range []struct {
+		mode, noColor, term string
+		terminal, want      bool
+	}{
+		{"auto", "", "xterm", true, true},
+		{"auto", "", "xterm", false, false},
+		{"auto", "1", "xterm", true, false},
+		{"auto", "", "dumb", true, false},
+		{"always", "1", "dumb", false, true},
+		{"never", "", "xterm", true, false},
+	} {
+		var out strings.Builder
+		env := environment{stdout: &out, stderr: io.Discard, terminal: func(io.Writer) bool { return c.terminal }}
+		env.getenv = func(name string) string { return map[string]string{"NO_COLOR": c.noColor, "TERM": c.term}[name] }
+		run([]string{"check", "-color", c.mode, file}, env)
+		if got := strings.Contains(out.String(), "\x1b["); got != c.want {
+			t.Errorf("%+v: colour %v", c, got)
+		}
+	}
+}
+
+func TestGen(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"go.mod":     "module example.org/m\n",
+		"x/u/u.x":    "struct a { int x; };\n",
+		"x/v/v.x":    "#include \"u/u.x\"\nstruct b { a x; };\n",
+		"out/doc.go": "// Package u is ours.\npackage u\n",
+	})
+	out := filepath.Join(dir, "out")
+	args := []string{"gen", "-o", out, "-package", "u", filepath.Join(dir, "x/u/u.x")}
+	stdout, stderr, code := runCommand(t, args...)
+	if code != exitClean || stdout != filepath.ToSlash(out)+"/u_xdr.go\n" {
+		t.Fatalf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "u_xdr.go"))
+	if err != nil || !strings.HasPrefix(string(text), "// Code generated by xdrgen from u.x. DO NOT EDIT.") || strings.Contains(string(text), dir) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if stdout, _, code = runCommand(t, args...); code != exitClean || stdout != "" {
+		t.Errorf("second run: exit code %d, stdout %q", code, stdout)
+	}
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 2 {
+		t.Errorf("%v: %d files", err, len(entries))
+	}
+
+	// An import needs to know its Go package.
+	args = []string{"gen", "-I", filepath.Join(dir, "x"), "-o", filepath.Join(dir, "v"), "-package", "v", filepath.Join(dir, "x/v/v.x")}
+	if _, stderr, code = runCommand(t, args...); code != exitFindings || !strings.Contains(stderr, "import-package") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+	if _, stderr, code = runCommand(t, append(args, "-import-root", "example.org/m/gen")...); code != exitClean {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+func TestImportPath(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"go.mod": "// ours\nmodule example.org/m // and so on\n"})
+	for _, c := range []struct{ dir, declared, want string }{
+		{"gen/u", "", "example.org/m/gen/u"},
+		{"", "", "example.org/m"},
+		{"gen/u", "example.org/other", "example.org/other"},
+	} {
+		if got := importPath(filepath.Join(dir, c.dir), c.declared); got != c.want {
+			t.Errorf("%s: %q, expected %q", c.dir, got, c.want)
+		}
+	}
+}
+
+// TestNotText holds that what is no text gets one finding, not thousands.
+func TestNotText(t *testing.T) {
+	file := filepath.Join(writeFiles(t, map[string]string{"u.x": "\x7fELF\x00\x01\x02" + strings.Repeat("\x00\xff", 999)}), "u.x")
+	stdout, _, code := runCommand(t, "check", "-format", "json", file)
+	if fs := parseFindings(t, stdout); code != exitFindings || len(fs) != 2 || fs[0].Rule != "not-text" {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+// TestOK holds that the files of testdata/ok are clean: strictly, but for
+// those that are there for their dialect.
+func TestOK(t *testing.T) {
+	files, err := filepath.Glob("testdata/ok/*.x")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	files = append(files, "testdata/import/ext/ext.x")
+	for _, f := range files {
+		args := []string{"check", "-strict", "-I", "testdata/import", f}
+		if base := filepath.Base(f); base == "dialect.x" || base == "program.x" {
+			args = append(args[:1], args[2:]...)
+		}
+		if stdout, _, code := runCommand(t, args...); code != exitClean {
+			t.Errorf("%s: exit code %d\n%s", f, code, stdout)
+		}
+	}
+}
+
+// TestSpec holds that the extracted files pass strictly (D4).
+func TestSpec(t *testing.T) {
+	units, err := filepath.Glob("../../spec/x/*")
+	if err != nil || len(units) == 0 {
+		t.Fatalf("%d units, %v", len(units), err)
+	}
+	for _, u := range units {
+		files, err := filepath.Glob(filepath.Join(u, "*.x"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", u, len(files), err)
+		}
+		args := append([]string{"check", "-strict", "-I", "../../spec/x"}, files...)
+		if stdout, _, code := runCommand(t, args...); code != exitClean {
+			t.Errorf("%s: exit code %d\n%s", u, code, stdout)
+		}
+	}
+}
