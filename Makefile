@@ -16,7 +16,7 @@ target = awk -v unit="$$1" '$$1 == "unit" { u = $$2 } $$1 == "target" && u == un
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated test-go test-bench bench-codec fuzz lint clean
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-bench bench-codec fuzz lint clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -50,7 +50,7 @@ xdrgen: ## build the compiler as bin/xdrgen
 
 ##: what proves that it works
 
-test: check-format vet check-generated test-bench test-go ## run everything that can be proved on this machine
+test: check-format vet check-generated check-conformance test-bench test-go ## run everything that can be proved on this machine
 	@echo 'make test: all of it passed'
 	$(if $(race),,@echo 'make test: without the race detector, for want of a C compiler')
 
@@ -69,6 +69,12 @@ check-generated: ## make everything anew in a copy without generated files, and 
 	for dir in spec gen runtime bench/codec; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
 	echo 'generated files are current'
+
+conformance: ## make docs/conformance.md of the duties and the tests that cite them
+	$(GO) run ./tools/speccheck
+
+check-conformance: ## refuse a conformance table that is not current, and lost proofs
+	$(GO) run ./tools/speccheck -check
 
 test-go: ## run the tests, with the race detector and, for allocation counts, without it
 	$(GO) run ./internal/testrun $(race) $(TESTFLAGS) ./...
