@@ -46,10 +46,6 @@ func (lim *Limits) offered(c []header.Segment, where string, index int, requests
 	return nil
 }
 
-// Padded is n rounded up to the next multiple of four: the size of an opaque of
-// n bytes on the wire, its count aside (RFC 4506 §4.10).
-func Padded(n uint64) uint64 { return (n + 3) &^ 3 }
-
 // Layout cuts n contiguous bytes of a registered region into segments of at most
 // longest bytes each, and appends them to to.
 func Layout(to []header.Segment, handle uint32, offset uint64, n int, longest uint32) []header.Segment {
