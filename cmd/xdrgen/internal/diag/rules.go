@@ -25,6 +25,7 @@ const (
 	MissingEquals
 	TooDeep
 	NotText
+	MissingComma
 
 	UndefinedType
 	UndefinedConst
@@ -116,6 +117,7 @@ var rules = [numRules]Info{
 	MissingEquals:    {"XDR0008", "missing-equals", Error, "RFC 4506 §6.3", "put a = between the name and the value"},
 	TooDeep:          {"XDR0009", "too-deep", Error, "", "give the inner types names of their own"},
 	NotText:          {"XDR0010", "not-text", Error, "", "check that this is an XDR file in ASCII or UTF-8, of at most 16 MiB"},
+	MissingComma:     {"XDR0011", "missing-comma", Error, "RFC 4506 §6.3", "put a , here"},
 
 	UndefinedType:   {"XDR0101", "undefined-type", Error, "RFC 4506 §6.4", "declare it with typedef, struct, union or enum, or include the file that does"},
 	UndefinedConst:  {"XDR0102", "undefined-constant", Error, "RFC 4506 §6.4", "declare it with const or in an enum, or give it with -D name=value"},

@@ -20,7 +20,7 @@ func (c *compiler) resolvePrograms(u *unit) {
 		}
 		p := &ir.Prog{}
 		s.decl.Program = p
-		if s.broken {
+		if s.broken && len(s.def.Versions) == 0 {
 			continue
 		}
 		if k, ok := c.uint32Value(u, s.def.Value, diag.ProgramRange, "number of program "+s.name); ok {
@@ -38,7 +38,7 @@ func (c *compiler) resolvePrograms(u *unit) {
 
 func (c *compiler) versions(u *unit, s *symbol, p *ir.Prog) {
 	names, numbers := map[string]source.Span{}, map[uint64]source.Span{}
-	if len(s.def.Versions) == 0 {
+	if len(s.def.Versions) == 0 && !s.broken {
 		c.report(diag.New(diag.EmptyProgram, s.span, "program %s has no versions", s.name))
 	}
 	for _, v := range s.def.Versions {
@@ -55,7 +55,7 @@ func (c *compiler) versions(u *unit, s *symbol, p *ir.Prog) {
 				numbers[k.Abs] = v.Number.Span
 			}
 		}
-		if len(v.Procs) == 0 {
+		if len(v.Procs) == 0 && !s.broken {
 			c.report(diag.New(diag.EmptyProgram, v.Name.Span, "version %s has no procedures", v.Name.Name))
 		}
 		c.procs(u, v, ver)

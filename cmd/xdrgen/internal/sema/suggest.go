@@ -17,7 +17,7 @@ func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
 	}
 	u.missing[t.Name] = true
 	d := diag.New(diag.UndefinedType, t.Span, "type %s is not declared", t.Name)
-	c.report(c.suggest(u, d, t.Name, (*symbol).isType))
+	c.report(c.suggest(u, d, t.Name, (*symbol).isType, "int", "unsigned", "hyper", "bool", "float", "double", "string", "opaque", "struct"))
 }
 
 // undefinedConst reports a name that no declaration makes a constant, once.
@@ -35,7 +35,7 @@ const maxSuggest = 50
 
 // suggest adds what may be meant: the file to include, or a name that is
 // spelled nearly so.
-func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool) diag.Diagnostic {
+func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool, names ...string) diag.Diagnostic {
 	if c.suggested++; c.suggested > maxSuggest {
 		return d
 	}
@@ -45,14 +45,16 @@ func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*s
 	if file := c.declaredBeside(u, name); file != "" {
 		return d.Helpf("%s declares it: add the line #include \"%s\", or give both files", file, file)
 	}
-	var names []string
 	for _, s := range u.visible() {
 		if fits(s) {
 			names = append(names, s.name)
 		}
 	}
 	if n, ok := diag.Nearest(name, names); ok {
-		return d.With(u.lookup(n).span, "declared here").Helpf("did you mean %s?", n)
+		if s := u.lookup(n); s != nil {
+			d = d.With(s.span, "declared here")
+		}
+		return d.Helpf("did you mean %s?", n)
 	}
 	return d
 }

@@ -82,6 +82,9 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 		return nil
 	}
 	if !c.bound(u, d, t) {
+		if d.Type.Kind != syntax.Opaque && d.Type.Kind != syntax.String {
+			c.typ(u, d.Type) // for what is wrong with the type as well
+		}
 		return nil
 	}
 	switch d.Type.Kind {

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"sort"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -47,10 +48,9 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 
 // closing returns the end of the ] that follows offset.
 func (c *converter) closing(offset int) int {
-	for _, t := range c.toks {
-		if t.start >= offset {
-			return t.end
-		}
+	i := sort.Search(len(c.toks), func(i int) bool { return c.toks[i].start >= offset })
+	if i < len(c.toks) {
+		return c.toks[i].end
 	}
 	return offset
 }

@@ -168,8 +168,8 @@ func (c *converter) enum(g *gEnumBody) *Def {
 			c.report(diag.New(diag.TrailingComma, c.at(m.Comma), "comma after the last member"))
 		case !last && m.Comma.Value == "":
 			c.broken = true
-			c.report(diag.New(diag.SyntaxError, c.ident(g.List[i+1].Name).Span, "found %s, expected , or }", diag.Quote(g.List[i+1].Name.Value)).
-				Helpf("put a , after %s", end.Text()))
+			after := c.s.span(end.End, end.End)
+			c.report(diag.New(diag.MissingComma, after, "expected , after %s", diag.Quote(end.Text())))
 		}
 		member.Tail = c.s.after(member.Name.Span.Start, end.End)
 		d.Members = append(d.Members, member)

@@ -85,7 +85,7 @@ func repair(s *scanner, toks []token, k int, expected string) (out []token, agai
 	if k < len(toks) {
 		t = toks[k]
 	}
-	if expected == ";" && k > 0 && s.f.Position(toks[k-1].end).Line < s.f.Position(t.start).Line {
+	if expected == ";" && k > 0 && endsLine(s, toks[k-1], t) {
 		s.report(missingSemicolon(s.f, toks[k-1]))
 		semicolon := token{tPunct, toks[k-1].end, toks[k-1].end, ";"}
 		return append(append(append([]token(nil), toks[:k]...), semicolon), toks[k:]...), true
@@ -125,6 +125,15 @@ func repair(s *scanner, toks []token, k int, expected string) (out []token, agai
 		return toks, false
 	}
 	return append(append([]token(nil), toks[:from]...), toks[to:]...), true
+}
+
+// endsLine reports whether a semicolon is what is missing between two tokens:
+// the second is on another line, or begins something else.
+func endsLine(s *scanner, a, b token) bool {
+	if s.f.Position(a.end).Line < s.f.Position(b.start).Line {
+		return true
+	}
+	return (a.kind == tNumber || a.is("]") || a.is(">")) && (b.kind == tIdent || b.kind == tKeyword)
 }
 
 // expectation turns participle's "(expected ...)" into words.
