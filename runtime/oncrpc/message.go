@@ -1,0 +1,55 @@
+package oncrpc
+
+import "encoding/binary"
+
+// NewCall returns the header of a call (RFC 5531 §9). The verifier is
+// AUTH_NONE, as it is with every flavour but RPCSEC_GSS.
+func NewCall(xid, prog, vers, proc uint32, cred OpaqueAuth) *Message {
+	m := &Message{XID: xid, Body: Body{Type: Call}}
+	m.Body.Call = CallBody{Rpcvers: Version, Prog: prog, Vers: vers, Proc: proc, Cred: cred}
+	return m
+}
+
+// NewReply returns the header of an accepted reply. With Success the results
+// follow it; for ProgMismatch use [NewProgMismatch].
+func NewReply(xid uint32, stat AcceptStat) *Message {
+	m := &Message{XID: xid, Body: Body{Type: Reply}}
+	m.Body.Reply.Accepted.Data.Stat = stat
+	return m
+}
+
+// NewProgMismatch returns the reply to a call of a version that the program
+// does not have; low to high are those it has.
+func NewProgMismatch(xid, low, high uint32) *Message {
+	m := NewReply(xid, ProgMismatch)
+	m.Body.Reply.Accepted.Data.MismatchInfo = VersionRange{Low: low, High: high}
+	return m
+}
+
+// NewRPCMismatch returns the reply to a message of another RPC version: this
+// package speaks version 2 only.
+func NewRPCMismatch(xid uint32) *Message {
+	m := &Message{XID: xid, Body: Body{Type: Reply}}
+	m.Body.Reply.Stat = Denied
+	m.Body.Reply.Rejected = RejectedReply{Stat: RPCMismatch, MismatchInfo: VersionRange{Low: Version, High: Version}}
+	return m
+}
+
+// NewAuthError returns the reply to a call whose credential is refused.
+func NewAuthError(xid uint32, why AuthStat) *Message {
+	m := &Message{XID: xid, Body: Body{Type: Reply}}
+	m.Body.Reply.Stat = Denied
+	m.Body.Reply.Rejected = RejectedReply{Stat: AuthError, AuthStat: why}
+	return m
+}
+
+// Peek reads the first two words of a message, before anything else of it is
+// trusted: its XID and its type. ok is false if b is shorter or the type is
+// neither Call nor Reply.
+func Peek(b []byte) (xid uint32, typ MsgType, ok bool) {
+	if len(b) < 8 {
+		return 0, 0, false
+	}
+	typ = MsgType(binary.BigEndian.Uint32(b[4:]))
+	return binary.BigEndian.Uint32(b), typ, typ.Valid()
+}
