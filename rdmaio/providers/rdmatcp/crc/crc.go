@@ -29,7 +29,13 @@ func Checksum(p []byte) uint32 { return Update(0, p) }
 // It allocates nothing, keeps nothing of p and may be called from several
 // goroutines.
 func Update(crc uint32, p []byte) uint32 {
-	return ^slicing(^crc, p)
+	r := ^crc
+	if canFold && len(p) >= 16 {
+		whole := len(p) &^ 15
+		r = fold(r, p[:whole])
+		p = p[whole:]
+	}
+	return ^slicing(r, p)
 }
 
 // Put writes crc to the first Size octets of the field that ends a segment.
