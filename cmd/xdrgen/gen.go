@@ -17,7 +17,8 @@ import (
 )
 
 // run compiles one unit to Go. The names of the files that changed go to
-// stdout; with errors, nothing is written.
+// stdout; with errors, nothing is written. Warnings are counted, check shows
+// them.
 func (g *genCmd) run(env environment) int {
 	defs, err := defines(g.Define)
 	if err != nil {
@@ -45,7 +46,7 @@ func (g *genCmd) run(env environment) int {
 		diag.Sort(r.Diags, r.Files)
 	}
 	errs, warnings := diag.Count(r.Diags)
-	shown, hidden := diag.Limit(r.Diags, g.Errors)
+	shown, hidden := diag.Limit(onlyErrors(r.Diags), g.Errors)
 	if err := printText(env.stderr, shown, color(g.Color, env.stderr, env)); err != nil {
 		return failed(env, err)
 	}
@@ -67,6 +68,16 @@ func (g *genCmd) run(env environment) int {
 		}
 	}
 	return exitClean
+}
+
+func onlyErrors(ds []diag.Diagnostic) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // writeFile replaces a file in one step, unless it holds that text already.

@@ -28,8 +28,8 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// compileFiles compiles files of a folder; names beginning with + are given on
-// the command line.
+// compileFiles writes files into a folder, which is searched for units too, and
+// compiles those that are named.
 func compileFiles(t *testing.T, o Options, files map[string]string, names ...string) *Result {
 	t.Helper()
 	dir := write(t, files)

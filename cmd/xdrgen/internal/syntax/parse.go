@@ -66,9 +66,6 @@ func (p *Parser) definition(s *scanner, toks []token) []*Def {
 			break
 		}
 		k := sort.Search(len(toks), func(i int) bool { return toks[i].start >= fault.Position().Offset })
-		for k < len(toks) && k > 0 && toks[k].text == "" {
-			k++
-		}
 		var again bool
 		if toks, again = repair(s, toks, k, expectation(fault.Message())); !again {
 			break
