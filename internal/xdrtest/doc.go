@@ -26,6 +26,7 @@
 // [Run] takes the value that each vector of a type decodes to, written in Go
 // by hand, and runs every check of this package over all of them. [RunBad]
 // takes inputs that must be refused and the precise error. [Fuzz] is the body
-// of a fuzz target. Each check returns an error instead of failing a test,
-// so that its own test can show that it refuses a faulty codec.
+// of a fuzz target. [Rpcgen] asks a second oracle: C code of rpcgen, where that
+// is installed. Each check returns an error instead of failing a test, so that
+// its own test can show that it refuses a faulty codec.
 package xdrtest

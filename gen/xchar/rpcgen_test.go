@@ -1,0 +1,16 @@
+package xchar
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
+)
+
+// TestRpcgen proves R320: another compiler's code agrees with the vectors.
+func TestRpcgen(t *testing.T) {
+	xdrtest.Rpcgen(t, xdrtest.Load(t), map[string]string{
+		"Init": "optinfo_initxch", "Req": "optinfo_reqxch", "Resp": "optinfo_respxch", "Upd": "optinfo_updxch",
+		"Value": "xcharval", "Spec": "xcharspec", "Subset": "xcharsubset",
+		"Rbsiz": "xchrbsiz", "RqRemInv": "xchrrqrem", "Bkrqsup": "xchrbrs",
+	}, "../../spec/x/xchar/xchar.x")
+}
