@@ -119,7 +119,7 @@ func TestRulesCovered(t *testing.T) {
 		"include-too-deep": "TestIncludeDepth in sema",
 		"import-package":   "TestImportPackage",
 		"bad-origin-map":   "TestOriginMap in sema",
-		"go-name":          "gogen", "go-name-collision": "gogen", "unsupported": "gogen",
+		"go-name-clash":    "TestNameClash",
 	}
 	have := map[string]bool{}
 	for _, file := range badFiles(t) {

@@ -179,6 +179,20 @@ func TestGen(t *testing.T) {
 	}
 }
 
+// TestNameClash holds that two names which become one in Go are told from the
+// XDR's places, and that nothing is written (D3).
+func TestNameClash(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"u.x": "struct two_words { int x; };\nstruct twoWords { int x; };\n"})
+	out := filepath.Join(dir, "out")
+	_, stderr, code := runCommand(t, "gen", "-o", out, "-package", "u", filepath.Join(dir, "u.x"))
+	if code != exitFindings || !strings.Contains(stderr, "go-name-clash") || !strings.Contains(stderr, "u.x:2:8:") {
+		t.Errorf("exit code %d, stderr %s", code, stderr)
+	}
+	if exists(out) {
+		t.Error("wrote in spite of errors")
+	}
+}
+
 func TestImportPath(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"go.mod": "// ours\nmodule example.org/m // and so on\n"})
 	for _, c := range []struct{ dir, declared, want string }{

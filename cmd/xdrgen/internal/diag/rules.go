@@ -98,8 +98,6 @@ const (
 	BindAmbiguous
 
 	GoName
-	GoCollision
-	Unsupported
 
 	numRules
 )
@@ -189,9 +187,7 @@ var rules = [numRules]Info{
 	BindPath:        {"XDR0806", "bind-path", Error, "RFC 8166 §6.1", "name the fields from the argument or result down to an opaque, string or array"},
 	BindAmbiguous:   {"XDR0807", "bind-ambiguous", Error, "RFC 8166 §6.1", "give the two places types of their own"},
 
-	GoName:      {"XDR0901", "go-name", Error, "", "add a rename to the sidecar"},
-	GoCollision: {"XDR0902", "go-name-collision", Error, "", "add a rename to the sidecar"},
-	Unsupported: {"XDR0903", "unsupported", Error, "", "rewrite the declaration"},
+	GoName: {"XDR0901", "go-name-clash", Error, "", "add a rename to the sidecar"},
 }
 
 // Info returns what the table knows of r.

@@ -57,7 +57,8 @@ func (c *compiler) armField(u *unit, s *symbol, a *syntax.Arm, seen map[string]s
 		}
 		return nil
 	}
-	if at, ok := seen[f.Name.Name]; ok && f.Name.Name != "" {
+	disc := s.def.Disc != nil && s.def.Disc.Name.Name == f.Name.Name // told as a field
+	if at, ok := seen[f.Name.Name]; ok && f.Name.Name != "" && !disc {
 		c.report(diag.New(diag.DuplicateArm, f.Name.Span, "union %s has two arms named %s", s.name, f.Name.Name).With(at, "declared here first"))
 		seen = map[string]source.Span{}
 	}

@@ -68,9 +68,6 @@ func (f *File) Line(n int) string {
 	return strings.TrimSuffix(string(f.Text[f.lines[n-1]:end]), "\r")
 }
 
-// LineCount returns the number of lines.
-func (f *File) LineCount() int { return len(f.lines) }
-
 // Span is a stretch of a file: bytes Start to End, End not included. The zero
 // value is no place at all.
 type Span struct {
