@@ -116,6 +116,32 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
+// TestOnlyTheArmSelected proves R22 and R23: what the arms not selected hold is
+// neither counted nor sent.
+func TestOnlyTheArmSelected(t *testing.T) {
+	m := Message{XID: 1, Vers: 1, Credit: 2, Body: Body{
+		Proc:  ProcDone,
+		Msg:   Header{Reads: make([]ReadChunk, 3)},
+		Error: Error{Err: ErrVers, Vrange: VersionRange{8, 9}},
+	}}
+	b, err := m.MarshalBinary()
+	if want := "\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x03"; string(b) != want || m.XDRSize() != 16 {
+		t.Errorf("% x, %v, size %d; want % x", b, err, m.XDRSize(), want)
+	}
+}
+
+// TestExtraWordsOfUnknownError proves R121 for a peer that follows the draft to
+// the letter and sends eight words behind a code that it made up: they stay
+// unread (erratum P20), for the transport to ignore.
+func TestExtraWordsOfUnknownError(t *testing.T) {
+	in := append(bytes.Clone(xdrtest.Find(t, xdrtest.Load(t), "error-unknown").Bytes), make([]byte, 32)...)
+	d := xdr.NewDecoder(in, nil)
+	var m Message
+	if err := m.DecodeXDR(d); err != nil || m.Body.Error.Err != 3 || len(d.Rest()) != 32 {
+		t.Errorf("code %d, %d bytes left, %v; want 3, 32 and no error", m.Body.Error.Err, len(d.Rest()), err)
+	}
+}
+
 // TestHugeCounts proves R29 and R324: 32 bytes that claim 2^31 segments cost an
 // error and nothing else.
 func TestHugeCounts(t *testing.T) {

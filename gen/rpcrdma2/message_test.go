@@ -77,6 +77,33 @@ func TestWholeMessages(t *testing.T) {
 	}
 }
 
+// TestUnknownHeaderTypes proves R141 as far as a codec can: the prefix of such a
+// message decodes, and no type is tied to the number (T22).
+func TestUnknownHeaderTypes(t *testing.T) {
+	ext := Extension()
+	for _, htype := range []uint32{2, 3, 6, 0xffffffff} {
+		if code := ext.Find(xdr.HeaderTypes, htype); code != nil {
+			t.Errorf("header type %d is %s", htype, code.Type)
+		}
+	}
+}
+
+// TestVersionOneError shows why A1 wants the length of an error looked at first:
+// by the words of version 2, the 28 bytes of ERR_VERS in version 1 have flag
+// RESPONSE, and the lowest version for a code.
+func TestVersionOneError(t *testing.T) {
+	in := []byte("\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01")
+	d := xdr.NewDecoder(in, nil)
+	var p HeaderPrefix
+	if err := p.DecodeXDR(d); err != nil || p != (HeaderPrefix{Common{7, 2, 1, HeaderError}, FlagResponse}) {
+		t.Fatalf("prefix %+v, %v", p, err)
+	}
+	var e Error
+	if err := e.DecodeXDR(d); !errors.Is(err, xdr.ErrShort) || e.Err != ErrVers {
+		t.Errorf("code %d, %v; want %d and xdr.ErrShort", e.Err, err, ErrVers)
+	}
+}
+
 // TestPropertyTypes proves R197 for the types that the package ties to the
 // properties: data too short, too long or not valid are refused.
 func TestPropertyTypes(t *testing.T) {
