@@ -48,8 +48,8 @@ Examples:
 Findings go to stdout. An error is what has no meaning, or several; a warning
 is what real files write beyond the RFC and has one reading only.
 
-  -strict         warnings are findings too: exit code 3
-  -format FORMAT  text, or json: one object a line, the last of type summary
+  -strict            warnings are findings too: exit code 3
+  -format FORMAT     text, or json: one object a line, the last of type summary
 `
 
 const helpGen = `Write the Go package of one unit.
@@ -71,9 +71,9 @@ nothing is written.
 `
 
 const helpUnit = `  -I DIR          folder of units: #include "unit/file.x" is looked for there first
-  -D NAME=VALUE   constant, or with no value a flag for #ifdef
-  -errors N       stop after N errors; 0 shows all (default 20)
-  -color WHEN     auto, always or never; NO_COLOR and TERM=dumb are minded
+  -D NAME=VALUE      constant, or with no value a flag for #ifdef
+  -errors N          stop after N errors; 0 shows all (default 20)
+  -color WHEN        auto, always or never; NO_COLOR and TERM=dumb are minded
 
 An #include of a file in another folder imports that folder as a unit: its
 declarations can be used and are not written again.
