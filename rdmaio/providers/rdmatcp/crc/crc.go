@@ -30,7 +30,7 @@ func Checksum(p []byte) uint32 { return Update(0, p) }
 // goroutines.
 func Update(crc uint32, p []byte) uint32 {
 	r := ^crc
-	if canFold && len(p) >= 16 {
+	if canFold && len(p) >= foldMin {
 		whole := len(p) &^ 15
 		r = fold(r, p[:whole])
 		p = p[whole:]

@@ -88,44 +88,6 @@ func random(seed uint64, n int) []byte {
 	return b
 }
 
-// Every length up to 600 at every alignment to 16, so that all combinations of
-// loops and tails are met, and some longer ones.
-func TestLengthsAndAlignments(t *testing.T) {
-	b := random(1, 1<<17)
-	for n := range 600 {
-		want := bitwise(b[64 : 64+n])
-		for shift := range 16 {
-			// The same octets at another address.
-			moved := append(make([]byte, 0, 1024)[:shift], b[64:64+n]...)[shift:]
-			if got := Checksum(moved); got != want {
-				t.Fatalf("%d octets at %d: %#08x, want %#08x", n, shift, got, want)
-			}
-		}
-	}
-	for _, n := range []int{1023, 1024, 1460, 4096, 65500, 65535, 65536, 1<<17 - 3} {
-		if got, want := Checksum(b[3:][:n]), bitwise(b[3:][:n]); got != want {
-			t.Errorf("%d octets: %#08x, want %#08x", n, got, want)
-		}
-	}
-}
-
-func TestSplits(t *testing.T) {
-	b := random(2, 5000)
-	want := bitwise(b)
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 500 {
-		var crc uint32
-		for rest := b; len(rest) > 0; {
-			n := min(len(rest), r.IntN(1<<r.IntN(12)+1))
-			crc = Update(crc, rest[:n])
-			rest = rest[n:]
-		}
-		if crc != want {
-			t.Fatalf("in pieces: %#08x, want %#08x", crc, want)
-		}
-	}
-}
-
 func TestAllocations(t *testing.T) {
 	b := random(3, 4099)
 	if n := testing.AllocsPerRun(100, func() { Update(1, b) }); n != 0 {

@@ -12,16 +12,58 @@
 	PXOR      data, a     \
 	PXOR      t, a
 
-// func foldCLMUL(r uint32, p []byte, k *constants) uint32
+// FOLDY is FOLD for two times 128 bits. It uses t and u.
+#define FOLDY(a, k, data, t, u) \
+	VPCLMULQDQ $0x00, k, a, t \
+	VPCLMULQDQ $0x11, k, a, u \
+	VPXOR      data, t, a     \
+	VPXOR      u, a, a
+
+// func foldCLMUL(r uint32, p []byte, k *constants, wide bool) uint32
 //
-// X0-X3 are what is moved, X4 is free, X5 the multipliers, X6 and X8-X10 the
-// next octets, X7 a mask.
-TEXT ·foldCLMUL(SB), NOSPLIT, $0-44
+// X0-X3 (Y0-Y3) are what is moved, X5 (Y5) the multipliers, X6 and X8-X10 the
+// next octets, X7 a mask; the others are free.
+TEXT ·foldCLMUL(SB), NOSPLIT, $0-52
 	MOVL r+0(FP), AX
 	MOVQ p_base+8(FP), SI
 	MOVQ p_len+16(FP), CX
 	MOVQ k+32(FP), DX
 
+	CMPQ CX, $256
+	JB   narrow
+	CMPB wide+40(FP), $0
+	JEQ  narrow
+
+	VMOVD          AX, X4
+	VPXOR          (SI), Y4, Y0
+	VMOVDQU        32(SI), Y1
+	VMOVDQU        64(SI), Y2
+	VMOVDQU        96(SI), Y3
+	VBROADCASTI128 constants_by128(DX), Y5
+	SUBQ           $128, CX
+	ADDQ           $128, SI
+
+by128:
+	FOLDY(Y0, Y5, (SI), Y4, Y8)
+	FOLDY(Y1, Y5, 32(SI), Y6, Y9)
+	FOLDY(Y2, Y5, 64(SI), Y7, Y10)
+	FOLDY(Y3, Y5, 96(SI), Y11, Y12)
+	SUBQ $128, CX
+	ADDQ $128, SI
+	CMPQ CX, $128
+	JAE  by128
+
+	// The first 64 octets onto the last, which are taken apart.
+	VBROADCASTI128 constants_by64(DX), Y5
+	FOLDY(Y0, Y5, Y2, Y4, Y8)
+	FOLDY(Y1, Y5, Y3, Y6, Y9)
+	VMOVDQA        Y1, Y2
+	VEXTRACTI128   $1, Y0, X1
+	VEXTRACTI128   $1, Y2, X3
+	VZEROUPPER
+	JMP            four
+
+narrow:
 	MOVQ  AX, X4
 	MOVOU (SI), X0
 	PXOR  X4, X0
@@ -35,6 +77,8 @@ TEXT ·foldCLMUL(SB), NOSPLIT, $0-44
 	MOVOU 32(SI), X3
 	SUBQ  $48, CX
 	ADDQ  $48, SI
+
+four:
 	MOVOU constants_by64(DX), X5
 	CMPQ  CX, $64
 	JB    join
@@ -100,13 +144,22 @@ reduce:
 	PXOR      X4, X0
 	MOVQ      X0, AX
 	SHRQ      $32, AX
-	MOVL      AX, ret+40(FP)
+	MOVL      AX, ret+48(FP)
 	RET
 
-// func featuresECX() uint32
-TEXT ·featuresECX(SB), NOSPLIT, $0-4
-	MOVL $1, AX
+// func cpuid(leaf uint32) (eax, ebx, ecx uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-20
+	MOVL leaf+0(FP), AX
 	XORL CX, CX
 	CPUID
-	MOVL CX, ret+0(FP)
+	MOVL AX, eax+8(FP)
+	MOVL BX, ebx+12(FP)
+	MOVL CX, ecx+16(FP)
+	RET
+
+// func xgetbv() uint32
+TEXT ·xgetbv(SB), NOSPLIT, $0-4
+	XORL CX, CX
+	XGETBV
+	MOVL AX, ret+0(FP)
 	RET

@@ -1,0 +1,5 @@
+//go:build purego || !amd64
+
+package crc
+
+func folds() []variant { return nil }
