@@ -70,7 +70,7 @@ nothing is written.
   -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
 `
 
-const helpUnit = `  -I DIR          folder of units: #include "unit/file.x" is looked for there first
+const helpUnit = `  -I DIR             folder of units: #include "unit/file.x" is looked for there first
   -D NAME=VALUE      constant, or with no value a flag for #ifdef
   -errors N          stop after N errors; 0 shows all (default 20)
   -color WHEN        auto, always or never; NO_COLOR and TERM=dumb are minded
