@@ -6,8 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRecords proves R294 in both directions, and the sizes that R295 builds on:
-// 12 bytes each, of the 1024 that may be sent at first.
+// TestRecords proves R294, in both directions.
 func TestRecords(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Req{

@@ -48,7 +48,7 @@ func TestRefused(t *testing.T) {
 			Text: "xdr: rpcrdma1.Message.Body.Nomsg.Reads[1].Position: offset 44: 8 bytes left, 24 needed (RFC 4506 §3)",
 		},
 
-		// R118, T21: procedures that there are not. The transport answers ERR_CHUNK (R117).
+		// T21: procedures that there are not, which the transport answers with ERR_CHUNK.
 		{
 			Name: "procedure 5", Vector: "done", At: 12, Word: 5,
 			Code: xdr.CodeEnum, Offset: 12, Path: "rpcrdma1.Message.Body.Proc",
@@ -58,8 +58,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestUnknownProcedureKeepsPrefix proves R116 as far as a codec can: what
-// answers an unknown procedure has the XID and the version (T21, T23).
+// TestUnknownProcedureKeepsPrefix: whoever answers an unknown procedure has
+// the XID and the version that the answer copies (T21, T23).
 func TestUnknownProcedureKeepsPrefix(t *testing.T) {
 	in := bytes.Clone(xdrtest.Find(t, xdrtest.Load(t), "done").Bytes)
 	binary.BigEndian.PutUint32(in[12:], 5)

@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// The targets prove R28 to R32, R212 and R324 beyond the vectors.
+// The targets prove R28, R29, R30, R31, R32, R212 and R324 beyond the vectors.
 
 func FuzzHeaderPrefix(f *testing.F) { xdrtest.Fuzz[HeaderPrefix](f, xdrtest.Load(f)) }
 func FuzzMsg(f *testing.F)          { xdrtest.Fuzz[Msg](f, xdrtest.Load(f)) }

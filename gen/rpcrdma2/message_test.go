@@ -13,8 +13,8 @@ import (
 )
 
 // TestWholeMessages decodes messages as a transport does: the prefix, then
-// the body that its header type names, then the payload that stays. R138,
-// R140, R148, R149, R150, R194 and R213; R321: the first words need no version.
+// the body that its header type names, then the payload that stays: R138, R140,
+// R148, R149, R150 and R213.
 func TestWholeMessages(t *testing.T) {
 	ext := Extension()
 	prefix := func(xid, credit, htype, flags uint32) HeaderPrefix {
@@ -26,9 +26,9 @@ func TestWholeMessages(t *testing.T) {
 		payload int
 	}{
 		"message-call":  {prefix(0x1a2b3c4d, 0x00080001, HeaderMsg, 0), &Msg{}, 40},
-		"message-grant": {prefix(0, 0x00400010, HeaderNomsg, 0), &Nomsg{}, 0}, // R151: no XID
+		"message-grant": {prefix(0, 0x00400010, HeaderNomsg, 0), &Nomsg{}, 0}, // no XID
 		"message-error": {
-			prefix(0x1a2b3c4d, 0x00080001, HeaderError, FlagResponse), // R147
+			prefix(0x1a2b3c4d, 0x00080001, HeaderError, FlagResponse),
 			&Error{Err: ErrWriteResource, Writeres: ErrWrite{1, 8192}}, 0,
 		},
 		"message-connprop": {
@@ -77,8 +77,8 @@ func TestWholeMessages(t *testing.T) {
 	}
 }
 
-// TestUnknownHeaderTypes proves R141 as far as a codec can: the prefix of such a
-// message decodes, and no type is tied to the number (T22).
+// TestUnknownHeaderTypes: no type is tied to numbers that are none, so the
+// transport can tell (T22).
 func TestUnknownHeaderTypes(t *testing.T) {
 	ext := Extension()
 	for _, htype := range []uint32{2, 3, 6, 0xffffffff} {

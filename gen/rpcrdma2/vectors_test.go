@@ -16,9 +16,8 @@ func read(position, handle, length uint32, offset uint64) ReadSegment {
 
 func chunk(segs ...Segment) WriteChunk { return WriteChunk{segs} }
 
-// TestPrefix proves R138 (four common words and the flags), R139, R15 and R34;
-// and that undefined flags and types reach the transport, which judges them
-// (R141, R142, R143).
+// TestPrefix proves R138 (four common words and the flags), R15 and R34; and
+// that undefined flags and types reach the transport, which judges them.
 func TestPrefix(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]HeaderPrefix{
@@ -31,7 +30,7 @@ func TestPrefix(t *testing.T) {
 
 // TestChunks proves R148 and R149 (the MSG body, which ends where the RPC
 // message begins), R150 (the NOMSG body), and R152: segments and lists are as in
-// version 1. R26, R27, R30 to R33 hold here too.
+// version 1. R26, R27, R30, R31, R32 and R33 hold here too.
 func TestChunks(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Msg{
@@ -115,7 +114,8 @@ func TestConnProp(t *testing.T) {
 	})
 }
 
-// TestPropertyValues proves the types of R214 to R219.
+// TestPropertyValues decodes a value of each property as the type of §5.2, table
+// 1 (R197: data that conform).
 func TestPropertyValues(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]PropSbsiz{"prop-sbsiz": 4096})
@@ -137,7 +137,7 @@ func TestPropertyValues(t *testing.T) {
 		"PropSbsiz", "PropRbsiz", "PropRssiz", "PropRcsiz", "PropBrs", "PropHostauth")
 }
 
-// TestNumbers proves R140, R218 and R320 for the numbers: the constants are
+// TestNumbers proves R140 and R320 for the numbers: the constants are
 // those of the document's tables, not of the .x file.
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct {
