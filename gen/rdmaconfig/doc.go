@@ -8,5 +8,5 @@
 // message. Sizes are in bytes of inline RPC message. Any number decodes; bounds
 // are the transport's work.
 //
-// No erratum was needed.
+// Package [xdr] says what methods both types have. No erratum was needed.
 package rdmaconfig

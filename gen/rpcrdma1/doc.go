@@ -2,7 +2,8 @@
 // section 4.3 of draft-ietf-nfsv4-rpcrdma-08, the protocol of RFC 8166.
 //
 // [Message] is all of it: XID, version, credits, and a [Body] that is one of
-// five procedures. Chunk lists, linked lists in the XDR, are slices.
+// five procedures. Chunk lists, linked lists in the XDR, are slices. Package [xdr]
+// says what methods every type has, and who owns the memory.
 //
 // What follows a header of procedure [ProcMsg] or [ProcMsgp] is the RPC message
 // and belongs to nobody here: decode with DecodeXDR and take what

@@ -163,6 +163,25 @@ func TestHugeCounts(t *testing.T) {
 	}
 }
 
+// TestEndlessList proves R31 and R324 for T25: a read list that fills the buffer,
+// and no word to end it.
+func TestEndlessList(t *testing.T) {
+	in := make([]byte, 16, 16+24*4096)
+	for range 4096 {
+		in = append(in, 0, 0, 0, 1)
+		in = append(in, make([]byte, 20)...)
+	}
+	var m Message
+	err := m.UnmarshalBinary(in)
+	var e *xdr.Error
+	if !errors.As(err, &e) || e.Code != xdr.CodeShort || e.Offset != len(in)-20 {
+		t.Errorf("%v, want the end of the list missed at offset %d", err, len(in)-20)
+	}
+	if err := xdrtest.Bounded[Message](in); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestManyEmptyChunks proves R324 for T27: chunks of no segments are the
 // densest there is, 8 bytes of input for each.
 func TestManyEmptyChunks(t *testing.T) {
@@ -174,6 +193,9 @@ func TestManyEmptyChunks(t *testing.T) {
 		in = append(in, 0, 0, 0, 1, 0, 0, 0, 0)
 	}
 	in = append(in, make([]byte, 8)...) // end of the list, no reply chunk
+	if err := xdrtest.Bounded[Message](in); err != nil {
+		t.Error(err)
+	}
 	var m Message
 	if err := m.UnmarshalBinary(in); err != nil || len(m.Body.Msg.Writes) != chunks {
 		t.Fatalf("%v, %d chunks, want %d", err, len(m.Body.Msg.Writes), chunks)

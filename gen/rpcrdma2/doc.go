@@ -6,7 +6,8 @@
 // cannot say so, hence no type here is a whole message: decode the prefix, look
 // Start.Htype up in [Extension] ([xdr.HeaderTypes]), and decode that type from
 // the same Decoder. The bodies of the base protocol are [Msg], [Nomsg],
-// [Error] and [ConnProp].
+// [Error] and [ConnProp]. Package [xdr] says what methods every type has, and who
+// owns the memory.
 //
 // What [xdr.Decoder.Rest] returns after a [Msg] is payload, whole or a fragment
 // of it. The draft shows the payload's first word as a field of rpcrdma2_msg; an

@@ -1,5 +1,6 @@
 // Package xchar is the transport characteristics extension: section 5.2 of
-// draft-dnoveck-nfsv4-rpcrdma-xcharext-01.
+// draft-dnoveck-nfsv4-rpcrdma-xcharext-01. Package [xdr] says what methods every
+// type has, and who owns the memory.
 //
 // Its four operations, [Init], [Req], [Resp] and [Upd], are the bodies of an
 // optional header type that the version 2 draft of this module no longer has

@@ -17,9 +17,9 @@ const overhead = 4096
 
 func allowance(n int) uint64 { return uint64(64*n+4096+n)*9/8 + overhead }
 
-// bounded checks that decoding in allocates no more than its own length
+// Bounded checks that decoding in allocates no more than its own length
 // justifies, whatever the counts in it claim.
-func bounded[T any, P Codec[T]](in []byte) error {
+func Bounded[T any, P Codec[T]](in []byte) error {
 	got := allocated(allowance(len(in)), func() {
 		var v T
 		_ = P(&v).DecodeXDR(xdr.NewDecoder(in, nil)) // may be refused: only memory counts

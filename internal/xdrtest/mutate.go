@@ -19,7 +19,7 @@ func mutated[T any, P Codec[T]](s sample[T]) error {
 		for _, word := range edges {
 			in := bytes.Clone(s.bytes)
 			binary.BigEndian.PutUint32(in[at:], word)
-			if err := bounded[T, P](in); err != nil {
+			if err := Bounded[T, P](in); err != nil {
 				return fmt.Errorf("%#x at offset %d: %w", word, at, err)
 			}
 			if err := canonical[T, P](in); err != nil {
