@@ -1,0 +1,136 @@
+package compat
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// Change is one difference between the two states.
+type Change struct {
+	Rule    Rule
+	Effects Effects
+	Path    string // "struct foo.bar", "program P version V procedure F argument x"
+	Message string // what was and what is, lower case, no full stop
+	Old     source.Span
+	New     source.Span // one of the two is invalid for what was added or removed
+}
+
+// State is a protocol at one time: a unit without errors, and its sidecar.
+type State struct {
+	Unit *ir.Unit
+	Bind *ir.Bind // nil for none
+}
+
+// Compare returns the differences, in order of their places in the new state,
+// what was removed last.
+func Compare(old, new State) []Change {
+	c := &comparer{wire: wire{}, twin: map[*ir.Decl]*ir.Decl{}}
+	a, b := declsOf(old.Unit), declsOf(new.Unit)
+	c.oldUses, c.newUses = uses(a), uses(b)
+	pairs := c.match(a, b)
+	for _, p := range pairs {
+		c.decl(p.old, p.new)
+	}
+	c.codes(old.Bind, new.Bind)
+	sort.SliceStable(c.out, func(i, j int) bool { return before(c.out[i], c.out[j]) })
+	return c.out
+}
+
+// declsOf returns the declarations of a unit and of what it builds on.
+func declsOf(u *ir.Unit) []*ir.Decl {
+	out := append([]*ir.Decl(nil), u.Decls...)
+	for _, i := range u.Imports {
+		out = append(out, i.Decls...)
+	}
+	return out
+}
+
+func before(a, b Change) bool {
+	if a.New.Valid() != b.New.Valid() {
+		return a.New.Valid()
+	}
+	x, y := a.New, b.New
+	if !x.Valid() {
+		x, y = a.Old, b.Old
+	}
+	if !x.Valid() || !y.Valid() || x.File == y.File {
+		return x.Start < y.Start
+	}
+	return x.File.Name < y.File.Name
+}
+
+type comparer struct {
+	wire             wire
+	twin             map[*ir.Decl]*ir.Decl // old declaration to new
+	oldUses, newUses map[string]bool       // constants that are bounds or cases
+	out              []Change
+}
+
+// add records a change with its rule's effects.
+func (c *comparer) add(r Rule, path string, old, new source.Span, format string, args ...any) *Change {
+	c.out = append(c.out, Change{
+		Rule: r, Effects: r.Info().Effects, Path: path, Message: fmt.Sprintf(format, args...), Old: old, New: new,
+	})
+	return &c.out[len(c.out)-1]
+}
+
+// Allow is what is let pass: classes (wire, source, extension) and rules.
+type Allow map[string]bool
+
+// ParseAllow reads the names of classes and rules.
+func ParseAllow(names []string) (Allow, error) {
+	a := Allow{}
+	known := []string{"wire", "source", "extension"}
+	for _, r := range rules {
+		known = append(known, r.Name)
+	}
+	for _, n := range names {
+		ok := false
+		for _, k := range known {
+			ok = ok || k == n
+		}
+		if !ok {
+			hint := "wire, source, extension or the name of a rule"
+			if near, found := diag.Nearest(n, known); found {
+				hint = near
+			}
+			return nil, fmt.Errorf("found %s, expected %s", diag.Quote(n), hint)
+		}
+		a[n] = true
+	}
+	return a, nil
+}
+
+// Broken returns the classes in which a change breaks something that is not
+// allowed: "wire", "source", "extension".
+func (a Allow) Broken(c Change) []string {
+	if a[c.Rule.Info().Name] {
+		return nil
+	}
+	var out []string
+	for _, k := range c.Classes() {
+		if !a[k] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Classes returns the classes in which a change breaks something.
+func (c Change) Classes() []string {
+	var out []string
+	if c.Effects.Wire != OK {
+		out = append(out, "wire")
+	}
+	if c.Effects.Source != OK {
+		out = append(out, "source")
+	}
+	if c.Effects.Extension() != OK {
+		out = append(out, "extension")
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package compat
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/internal/corpus"
+)
+
+// compile returns the state that a text describes. A line "---" sets a sidecar
+// off.
+func compile(t *testing.T, text string) State {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "p.x")
+	text, bind, ok := strings.Cut(text, "---\n")
+	if ok {
+		write(t, filepath.Join(dir, "p.bind"), bind)
+	}
+	write(t, file, text)
+	return compileFile(t, file, sema.Options{})
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func compileFile(t *testing.T, file string, o sema.Options) State {
+	t.Helper()
+	o.Files = []string{file}
+	r, err := sema.Compile(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Unit == nil {
+		for _, d := range r.Diags {
+			t.Errorf("%s: %d: %s", file, d.Span.Position().Line, d.Message)
+		}
+		t.FailNow()
+	}
+	return State{r.Unit, r.Bind}
+}
+
+// show writes a change as the table of tests does: rule, path, and the
+// verdicts on wire, source, old reads new, new reads old by one letter each.
+func show(c Change) string {
+	e := c.Effects
+	letters := ""
+	for _, v := range []Verdict{e.Wire, e.Source, e.OldReadsNew, e.NewReadsOld} {
+		letters += v.String()[:1]
+	}
+	return fmt.Sprintf("%s %s %s", letters, c.Rule.Info().Name, c.Path)
+}
+
+func TestEdits(t *testing.T) {
+	for i, tt := range edits() {
+		t.Run(fmt.Sprintf("%02d %s", i, tt.name), func(t *testing.T) {
+			var got []string
+			old, new := compile(t, tt.old), compile(t, tt.new)
+			for _, c := range Compare(old, new) {
+				got = append(got, show(c))
+				if c.Message == "" || !c.Old.Valid() && !c.New.Valid() {
+					t.Errorf("%s: message %q, places %v %v", show(c), c.Message, c.Old, c.New)
+				}
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("changes (-want +got):\n%s", d)
+			}
+			for _, s := range []State{old, new} {
+				if c := Compare(s, s); len(c) > 0 {
+					t.Errorf("compared with itself: %s", show(c[0]))
+				}
+			}
+		})
+	}
+}
+
+// TestRulesCovered holds every rule of the table against the edits.
+func TestRulesCovered(t *testing.T) {
+	seen, codes := map[string]bool{}, map[string]bool{}
+	for _, tt := range edits() {
+		for _, w := range tt.want {
+			seen[strings.Fields(w)[1]] = true
+		}
+	}
+	for _, r := range Rules() {
+		if !seen[r.Name] {
+			t.Errorf("no edit shows the rule %s", r.Name)
+		}
+		if codes[r.Code] || r.Code == "" || r.Reason == "" {
+			t.Errorf("rule %+v: code given twice, or something is missing", r)
+		}
+		codes[r.Code] = true
+	}
+	if n := len(edits()); n < 40 {
+		t.Errorf("%d edits, expected 40", n)
+	}
+}
+
+func TestAllow(t *testing.T) {
+	c := Change{Rule: MemberRemoved, Effects: MemberRemoved.Info().Effects}
+	tests := []struct {
+		allow []string
+		want  []string
+	}{
+		{nil, []string{"source", "extension"}},
+		{[]string{"wire"}, []string{"source", "extension"}},
+		{[]string{"source"}, []string{"extension"}},
+		{[]string{"source", "extension"}, nil},
+		{[]string{"member-removed"}, nil},
+		{[]string{"member-added"}, []string{"source", "extension"}},
+	}
+	for _, tt := range tests {
+		a, err := ParseAllow(tt.allow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.want, a.Broken(c)); d != "" {
+			t.Errorf("allow %v: %s", tt.allow, d)
+		}
+	}
+	for given, want := range map[string]string{
+		"sorce": `found "sorce", expected source`,
+		"thing": `found "thing", expected wire, source, extension or the name of a rule`,
+	} {
+		if _, err := ParseAllow([]string{given}); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, expected %s", given, err, want)
+		}
+	}
+}
+
+// TestCorpusPairs compares real states of one protocol from different hands.
+func TestCorpusPairs(t *testing.T) {
+	dir := filepath.Join(corpus.Dir(t), "x")
+	tests := []struct {
+		old, new string
+		wire     int // changes that break the wire
+	}{
+		{"nfs-utils/sm_inter.x", "rpcsvc-proto/sm_inter.x", 0},
+		{"rpcsvc-proto/rquota.x", "nfs-ganesha/rquota.x", -1},
+		{"linux/nlm3.x", "linux/nlm4.x", -1},
+	}
+	for _, tt := range tests {
+		old := compileFile(t, filepath.Join(dir, tt.old), sema.Options{})
+		changes := Compare(old, compileFile(t, filepath.Join(dir, tt.new), sema.Options{}))
+		wire := 0
+		for _, c := range changes {
+			if c.Effects.Wire != OK {
+				wire++
+				t.Logf("%s: %s", tt.new, show(c))
+			}
+		}
+		if tt.wire >= 0 && wire != tt.wire {
+			t.Errorf("%s, %s: %d changes break the wire, expected %d", tt.old, tt.new, wire, tt.wire)
+		}
+	}
+}

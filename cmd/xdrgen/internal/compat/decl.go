@@ -1,0 +1,263 @@
+package compat
+
+import (
+	"sort"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// noPlace is the place of what is not there.
+var noPlace source.Span
+
+// decl compares two states of one declaration.
+func (c *comparer) decl(old, new *ir.Decl) {
+	where := path(new)
+	if old.Kind != new.Kind {
+		c.form(where, refTo(old), refTo(new), false)
+		return
+	}
+	switch new.Kind {
+	case ir.Const:
+		c.constant(where, old, new)
+	case ir.Enum:
+		c.enum(where, old, new)
+	case ir.Struct:
+		c.fields(where, old.Fields, new.Fields)
+	case ir.Union:
+		c.union(where, old, new)
+	case ir.Typedef:
+		c.types(where, old.Type, new.Type, false)
+	case ir.Program:
+		c.program(where, old, new)
+	}
+}
+
+func (c *comparer) constant(where string, old, new *ir.Decl) {
+	if old.Value.Neg == new.Value.Neg && old.Value.Abs == new.Value.Abs {
+		return
+	}
+	rule := ConstValue
+	if c.oldUses[old.Name] || c.newUses[new.Name] {
+		rule = ConstBound
+	}
+	c.add(rule, where, old.Pos, new.Pos, "%s was %s, is %s", where, decimal(old.Value), decimal(new.Value))
+}
+
+// fields compares structs, or the arguments of a procedure: first what kept
+// its name and place, then between those what was renamed, added or removed.
+func (c *comparer) fields(where string, old, new []*ir.Field) {
+	inNew, inOld := fieldNames(new), fieldNames(old)
+	kept := common(old, new)
+	i, j := 0, 0
+	for _, k := range append(kept, [2]int{len(old), len(new)}) {
+		c.gap(where, old[i:k[0]], new[j:k[1]], inOld, inNew)
+		if k[0] < len(old) {
+			f, g := old[k[0]], new[k[1]]
+			c.types(where+"."+g.Name, f.Type, g.Type, false)
+			i, j = k[0]+1, k[1]+1
+		}
+	}
+}
+
+func fieldNames(fields []*ir.Field) map[string]*ir.Field {
+	out := make(map[string]*ir.Field, len(fields))
+	for _, f := range fields {
+		out[f.Name] = f
+	}
+	return out
+}
+
+// gap compares what stands between two fields that kept name and place. inOld
+// and inNew find those that went elsewhere.
+func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) {
+	j := 0
+	var added []*ir.Field
+	for _, f := range old {
+		if inNew[f.Name] != nil {
+			continue // reported where it is now
+		}
+		k := j
+		for k < len(new) && (inOld[new[k].Name] != nil || !same(f.Type, new[k].Type)) {
+			k++
+		}
+		if k == len(new) {
+			c.add(FieldRemoved, where+"."+f.Name, f.Pos, noPlace, "field %s of %s is gone", f.Name, where)
+			continue
+		}
+		g := new[k]
+		added = append(added, new[j:k]...)
+		j = k + 1
+		c.add(FieldRenamed, where+"."+g.Name, f.Pos, g.Pos, "field %s of %s was called %s", g.Name, where, f.Name)
+		c.types(where+"."+g.Name, f.Type, g.Type, false)
+	}
+	for _, g := range append(added, new[j:]...) {
+		if f := inOld[g.Name]; f != nil {
+			c.add(FieldMoved, where+"."+g.Name, f.Pos, g.Pos, "field %s of %s stands in another place", g.Name, where)
+			c.types(where+"."+g.Name, f.Type, g.Type, false)
+			continue
+		}
+		c.add(FieldAdded, where+"."+g.Name, noPlace, g.Pos, "field %s of %s is new", g.Name, where)
+	}
+}
+
+// maxTable limits the table of common.
+const maxTable = 1 << 22
+
+// common returns the longest sequence of names that both have in order, as
+// pairs of indexes; beyond maxTable, only the equal beginning.
+func common(a, b []*ir.Field) [][2]int {
+	var out [][2]int
+	n := 0
+	for n < len(a) && n < len(b) && a[n].Name == b[n].Name {
+		out = append(out, [2]int{n, n})
+		n++
+	}
+	x, y := a[n:], b[n:]
+	if len(x) == 0 || len(y) == 0 || len(x)*len(y) > maxTable {
+		return out
+	}
+	w := len(y) + 1
+	long := make([]int32, (len(x)+1)*w)
+	for i := len(x) - 1; i >= 0; i-- {
+		for j := len(y) - 1; j >= 0; j-- {
+			if x[i].Name == y[j].Name {
+				long[i*w+j] = long[(i+1)*w+j+1] + 1
+			} else {
+				long[i*w+j] = max(long[(i+1)*w+j], long[i*w+j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		switch {
+		case x[i].Name == y[j].Name:
+			out = append(out, [2]int{n + i, n + j})
+			i, j = i+1, j+1
+		case long[(i+1)*w+j] >= long[i*w+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return out
+}
+
+// enum compares two states of an enum: members by name, then numbers.
+func (c *comparer) enum(where string, old, new *ir.Decl) {
+	switch {
+	case new.Open && !old.Open:
+		c.add(EnumOpened, where, old.Pos, new.Pos, "%s takes any number now", where)
+	case old.Open && !new.Open:
+		c.add(EnumClosed, where, old.Pos, new.Pos, "%s takes its members only now", where)
+	}
+	byName, byValue := map[string]*ir.Member{}, map[int32][]*ir.Member{}
+	for _, m := range old.Members {
+		byName[m.Name] = m
+		byValue[m.Value] = append(byValue[m.Value], m)
+	}
+	now, valueNow := map[string]*ir.Member{}, map[int32]bool{}
+	for _, m := range new.Members {
+		now[m.Name], valueNow[m.Value] = m, true
+	}
+	renamed := map[*ir.Member]bool{}
+	for _, m := range new.Members {
+		at := where + "." + m.Name
+		if was := byName[m.Name]; was != nil {
+			if was.Value != m.Value {
+				c.add(MemberValue, at, was.Pos, m.Pos, "%s was %d, is %d", m.Name, was.Value, m.Value)
+			}
+			continue
+		}
+		var was *ir.Member
+		for _, o := range byValue[m.Value] {
+			if now[o.Name] == nil && !renamed[o] {
+				was = o
+				break
+			}
+		}
+		switch {
+		case was != nil:
+			renamed[was] = true
+			c.add(MemberRenamed, at, was.Pos, m.Pos, "%s (%d) was called %s", m.Name, m.Value, was.Name)
+		case len(byValue[m.Value]) > 0:
+			c.add(MemberAlias, at, byValue[m.Value][0].Pos, m.Pos, "%s has the number of %s (%d)", m.Name, byValue[m.Value][0].Name, m.Value)
+		case old.Open && new.Open:
+			c.add(MemberAddedOpen, at, noPlace, m.Pos, "%s (%d) is new", m.Name, m.Value)
+		default:
+			c.add(MemberAdded, at, noPlace, m.Pos, "%s (%d) is new", m.Name, m.Value)
+		}
+	}
+	for _, m := range old.Members {
+		if now[m.Name] != nil || renamed[m] {
+			continue
+		}
+		rule := MemberRemoved
+		switch {
+		case valueNow[m.Value]:
+			rule = MemberAliasGone
+		case old.Open && new.Open:
+			rule = MemberRemovedOpen
+		}
+		c.add(rule, where+"."+m.Name, m.Pos, noPlace, "%s (%d) is gone", m.Name, m.Value)
+	}
+}
+
+// codes compares what the code points of the two sidecars carry.
+func (c *comparer) codes(old, new *ir.Bind) {
+	type key struct {
+		space string
+		value uint32
+	}
+	type code struct{ was, is *ir.CodePoint }
+	table := map[key]*code{}
+	for i, b := range []*ir.Bind{old, new} {
+		if b == nil {
+			continue
+		}
+		for k := range b.Codes {
+			p := &b.Codes[k]
+			e := table[key{p.Space, p.Value}]
+			if e == nil {
+				e = &code{}
+				table[key{p.Space, p.Value}] = e
+			}
+			if i == 0 {
+				e.was = p
+			} else {
+				e.is = p
+			}
+		}
+	}
+	keys := make([]key, 0, len(table))
+	for k := range table {
+		keys = append(keys, k)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		return keys[i].space < keys[j].space || keys[i].space == keys[j].space && keys[i].value < keys[j].value
+	})
+	for _, k := range keys {
+		was, is := table[k].was, table[k].is
+		switch {
+		case was == nil:
+			c.add(CodeAdded, is.Space+" "+is.Const, noPlace, is.Pos, "%s %s (%d) is new", is.Space, is.Const, k.value)
+		case is == nil:
+			c.add(CodeRemoved, was.Space+" "+was.Const, was.Pos, noPlace, "%s %s (%d) is gone", was.Space, was.Const, k.value)
+		case !sameCarried(was.Decl, is.Decl) && c.twin[was.Decl] != is.Decl:
+			c.add(CodeType, is.Space+" "+is.Const, was.Pos, is.Pos, "%s %s (%d) carried %s, carries %s", is.Space, is.Const, k.value, carried(was), carried(is))
+		}
+	}
+}
+
+func sameCarried(a, b *ir.Decl) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return sameDecl(a, b)
+}
+
+func carried(p *ir.CodePoint) string {
+	if p.Decl == nil {
+		return "nothing"
+	}
+	return p.Decl.Name
+}

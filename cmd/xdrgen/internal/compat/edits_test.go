@@ -1,0 +1,172 @@
+package compat
+
+// edit is a change of a text and what it does: the verdicts on wire, source,
+// old reads new and new reads old (o ok, p partly, b breaks), rule and path.
+type edit struct {
+	name, old, new string
+	want           []string
+}
+
+func edits() []edit {
+	return append(append(typeEdits(), unionEdits()...), programEdits()...)
+}
+
+func typeEdits() []edit {
+	const ab = "struct s { int a; int b; };\n"
+	return []edit{
+		{"nothing", ab, ab, nil},
+		{"comments and order", ab + "const C = 1;\n", "const C = 0x1; /* one */\n" + ab, nil},
+		{"struct added", ab, ab + "struct t { int x; };\n", []string{"oooo declaration-added struct t"}},
+		{"struct removed", ab + "struct t { hyper x; };\n", ab, []string{"oboo declaration-removed struct t"}},
+		{"struct renamed", ab, "struct z { int a; int b; };\n", []string{"oboo declaration-renamed struct z"}},
+		{"struct renamed where used", ab + "struct u { s x; };\n", "struct z { int a; int b; };\nstruct u { z x; };\n",
+			[]string{"oboo declaration-renamed struct z"}},
+		{"the likelier of two", "typedef opaque name<>;\n", "typedef opaque blob<>;\ntypedef opaque name2<>;\n",
+			[]string{"oooo declaration-added typedef blob", "oboo declaration-renamed typedef name2"}},
+		{"constant sent", "const C = 1;\n", "const C = 2;\n", []string{"bobb constant-value const C"}},
+		{"constant as bound", "const C = 1;\ntypedef int a<C>;\n", "const C = 2;\ntypedef int a<C>;\n",
+			[]string{"oooo constant-bound const C", "oopo bound-raised typedef a"}},
+		{"constant as case", "const C = 1;\nunion u switch (int d) { case C: int x; default: void; };\n",
+			"const C = 2;\nunion u switch (int d) { case C: int x; default: void; };\n",
+			[]string{"oooo constant-bound const C", "bbbb void-changed union u.case C", "bbbb void-changed union u.default"}},
+		{"constant renamed", "const C = 7;\n", "const D = 7;\n", []string{"oboo declaration-renamed const D"}},
+
+		{"field at the end", ab, "struct s { int a; int b; int c; };\n", []string{"bobb field-added struct s.c"}},
+		{"field in the middle", ab, "struct s { int a; hyper c; int b; };\n", []string{"bobb field-added struct s.c"}},
+		{"field removed", ab, "struct s { int b; };\n", []string{"bbbb field-removed struct s.a"}},
+		{"field renamed", ab, "struct s { int a; int z; };\n", []string{"oboo field-renamed struct s.z"}},
+		{"field renamed, another added", ab, "struct s { int z; int y; int b; };\n",
+			[]string{"oboo field-renamed struct s.z", "bobb field-added struct s.y"}},
+		{"fields swapped", ab, "struct s { int b; int a; };\n", []string{"bobb field-moved struct s.a"}},
+		{"field replaced", ab, "struct s { int a; hyper z; };\n",
+			[]string{"bobb field-added struct s.z", "bbbb field-removed struct s.b"}},
+		{"fields into a struct", "struct s { int a; int b; int c; };\n", "struct t { int b; int c; };\nstruct s { int a; t t; };\n",
+			[]string{"oooo declaration-added struct t", "bobb field-added struct s.t", "bbbb field-removed struct s.b", "bbbb field-removed struct s.c"}},
+
+		{"other type", ab, "struct s { int a; hyper b; };\n", []string{"bbbb type-wire struct s.b"}},
+		{"float for int", ab, "struct s { int a; float b; };\n", []string{"bbbb type-wire struct s.b"}},
+		{"sign", ab, "struct s { int a; unsigned int b; };\n", []string{"obpp type-values struct s.b"}},
+		{"sign of hyper", "typedef hyper h;\n", "typedef unsigned hyper h;\n", []string{"obpp type-values typedef h"}},
+		{"enum to int", "enum e { A = 0 };\nstruct s { e x; };\n", "enum e { A = 0 };\nstruct s { int x; };\n",
+			[]string{"obpo type-widened struct s.x"}},
+		{"int to bool", ab, "struct s { int a; bool b; };\n", []string{"obop type-narrowed struct s.b"}},
+		{"bool to enum", "struct s { bool a; };\n", "enum e { NO = 0, YES = 1 };\nstruct s { e a; };\n",
+			[]string{"oooo declaration-added enum e", "oboo type-source struct s.a"}},
+		{"typedef inlined", "typedef opaque fh<32>;\nstruct s { fh a; };\n", "struct s { opaque a<32>; };\n",
+			[]string{"oboo type-source struct s.a", "oboo declaration-removed typedef fh"}},
+		{"typedef inlined and longer", "typedef opaque fh<32>;\nstruct s { fh a; };\n", "struct s { opaque a<64>; };\n",
+			[]string{"oboo type-source struct s.a", "oopo bound-raised struct s.a", "oboo declaration-removed typedef fh"}},
+		{"typedef to struct", "struct t { int a; };\ntypedef t s;\nstruct u { s x; };\n", "struct t { int a; };\nstruct s { int a; };\nstruct u { s x; };\n",
+			[]string{"oboo type-source struct s"}},
+		{"string to opaque", "typedef string s<9>;\n", "typedef opaque s<9>;\n", []string{"oboo type-source typedef s"}},
+		{"optional to array of one", "struct s { int *a; };\n", "struct s { int a<1>; };\n", []string{"oboo type-source struct s.a"}},
+		{"optional to union over bool", "struct s { int *a; };\n",
+			"union u switch (bool has) { case TRUE: int v; case FALSE: void; };\nstruct s { u a; };\n",
+			[]string{"oooo declaration-added union u", "oboo type-source struct s.a"}},
+		{"optional to array", "struct s { int *a; };\n", "struct s { int a<2>; };\n", []string{"bbbb type-wire struct s.a"}},
+		{"other struct, same form", "struct a { int x; };\nstruct b { int y; };\nstruct s { a v; };\n", "struct a { int x; };\nstruct b { int y; };\nstruct s { b v; };\n",
+			[]string{"oboo type-source struct s.v"}},
+		{"fixed length", "typedef opaque v[8];\n", "typedef opaque v[16];\n", []string{"bbbb length-changed typedef v"}},
+		{"fixed array", "typedef int v[8];\n", "typedef int v[9];\n", []string{"bbbb length-changed typedef v"}},
+		{"bound raised", "typedef string n<10>;\n", "typedef string n<>;\n", []string{"oopo bound-raised typedef n"}},
+		{"bound lowered", "typedef int n<>;\n", "typedef int n<10>;\n", []string{"ooop bound-lowered typedef n"}},
+		{"element of array", "typedef int n<5>;\n", "typedef hyper n<5>;\n", []string{"bbbb type-wire typedef n[]"}},
+		{"list element", "struct l { int a; l *next; };\n", "struct l { hyper a; l *next; };\n", []string{"bbbb type-wire struct l.a"}},
+		{"recursive type renamed", "struct t { int a; t kids<>; };\n", "struct tree { int a; tree kids<>; };\n",
+			[]string{"oboo declaration-renamed struct tree"}},
+
+		{"member added", "enum e { A = 0 };\n", "enum e { A = 0, B = 1 };\n", []string{"oopo member-added enum e.B"}},
+		{"member removed", "enum e { A = 0, B = 1 };\n", "enum e { A = 0 };\n", []string{"obop member-removed enum e.B"}},
+		{"member renamed", "enum e { A = 0, B = 1 };\n", "enum e { A = 0, Z = 1 };\n", []string{"oboo member-renamed enum e.Z"}},
+		{"members swapped", "enum e { A = 0, B = 1 };\n", "enum e { A = 1, B = 0 };\n",
+			[]string{"bobb member-value enum e.A", "bobb member-value enum e.B"}},
+		{"member inserted without values", "enum e { A, B };\n", "enum e { A, M, B };\n",
+			[]string{"oooo member-alias enum e.M", "bobb member-value enum e.B"}},
+		{"alias", "enum e { A = 0 };\n", "enum e { A = 0, Z = 0 };\n", []string{"oooo member-alias enum e.Z"}},
+		{"alias removed", "enum e { A = 0, Z = 0 };\n", "enum e { A = 0 };\n", []string{"oboo member-alias-removed enum e.Z"}},
+		{"open enum", "enum e { A = 0, B = 1 };\n---\nopen e\n", "enum e { A = 0, C = 2 };\n---\nopen e\n",
+			[]string{"oooo member-added-open enum e.C", "oboo member-removed-open enum e.B"}},
+		{"enum opened", "enum e { A = 0 };\n", "enum e { A = 0 };\n---\nopen e\n", []string{"oopo enum-opened enum e"}},
+		{"enum closed", "enum e { A = 0 };\n---\nopen e\n", "enum e { A = 0 };\n", []string{"ooop enum-closed enum e"}},
+	}
+}
+
+func unionEdits() []edit {
+	const e = "enum e { A = 0, B = 1, C = 2 };\n"
+	const u = "union u switch (e d) { case A: int a; case B: void; };\n"
+	return []edit{
+		{"discriminant renamed", e + u, e + "union u switch (e k) { case A: int a; case B: void; };\n",
+			[]string{"oboo discriminant-renamed union u"}},
+		{"arm added", e + u, e + "union u switch (e d) { case A: int a; case B: void; case C: hyper c; };\n",
+			[]string{"oopo arm-added union u.case C"}},
+		{"arm and member added", "enum e { A = 0 };\nunion u switch (e d) { case A: int a; };\n",
+			"enum e { A = 0, B = 1 };\nunion u switch (e d) { case A: int a; case B: int b; };\n",
+			[]string{"oopo member-added enum e.B"}},
+		{"arm removed", e + u, e + "union u switch (e d) { case B: void; };\n", []string{"obop arm-removed union u.case A"}},
+		{"void arm removed", e + u, e + "union u switch (e d) { case A: int a; };\n", []string{"ooop arm-removed union u.case B"}},
+		{"arm renamed", e + u, e + "union u switch (e d) { case A: int z; case B: void; };\n", []string{"oboo arm-renamed union u.z"}},
+		{"arm gets data", e + u, e + "union u switch (e d) { case A: int a; case B: int b; };\n", []string{"bbbb void-changed union u.case B"}},
+		{"arm gets another type", e + u, e + "union u switch (e d) { case A: hyper a; case B: void; };\n", []string{"bbbb type-wire union u.a"}},
+		{"default added", e + u, e + "union u switch (e d) { case A: int a; case B: void; default: void; };\n",
+			[]string{"oopo default-added union u.default"}},
+		{"default removed", "union u switch (int d) { case 0: int a; default: void; };\n", "union u switch (int d) { case 0: int a; };\n",
+			[]string{"ooop default-removed union u.default"}},
+		{"default with data removed", "union u switch (int d) { case 0: void; default: int a; };\n", "union u switch (int d) { case 0: void; };\n",
+			[]string{"obop default-removed union u.default"}},
+		{"value leaves a void default", "union u switch (int d) { case 0: int a; default: void; };\n",
+			"union u switch (int d) { case 0: int a; case 1: int b; default: void; };\n", []string{"bbbb void-changed union u.case 1"}},
+		{"value leaves a default, void too", "union u switch (int d) { case 0: int a; default: void; };\n",
+			"union u switch (int d) { case 0: int a; case 1: void; default: void; };\n", nil},
+		{"stacked cases taken apart", "union u switch (int d) { case 0: case 1: int a; default: void; };\n",
+			"union u switch (int d) { case 0: int a; case 1: int b; default: void; };\n", []string{"oboo arm-renamed union u.b"}},
+		{"cases swapped", e + "union u switch (e d) { case A: int a; case B: hyper b; case C: void; };\n",
+			e + "union u switch (e d) { case B: int a; case A: hyper b; case C: void; };\n",
+			[]string{"bbbb type-wire union u.a", "oboo arm-renamed union u.a", "bbbb type-wire union u.b", "oboo arm-renamed union u.b"}},
+		{"order of arms", e + u, e + "union u switch (e d) { case B: void; case A: int a; };\n", nil},
+		{"default to the front", "union u switch (int d) { case 0: int a; default: void; };\n",
+			"union u switch (int d) { default: void; case 0: int a; };\n", nil},
+		{"discriminant to int", "enum e { A = 0 };\nunion u switch (e d) { case A: int a; };\n",
+			"enum e { A = 0 };\nunion u switch (int d) { case 0: int a; };\n", []string{"obpo type-widened union u.d"}},
+		{"anonymous union", "struct s { union switch (int d) { case 0: int a; } u; };\n",
+			"struct s { union switch (int d) { case 0: int a; case 1: int b; } u; };\n",
+			[]string{"oopo arm-added union s_u.case 1"}},
+	}
+}
+
+func programEdits() []edit {
+	p := func(body string) string { return "program P { version V { " + body + " } = 1; } = 0x20000001;\n" }
+	const null = "void NULLP(void) = 0;"
+	const both = null + " int F(int) = 1;"
+	c := func(codes string) string {
+		return "const ONE = 1;\nconst TWO = 2;\nstruct s { int a; };\nstruct t { hyper a; };\n---\n" + codes
+	}
+	return []edit{
+		{"procedure added", p(null), p(both), []string{"oooo procedure-added program P V F"}},
+		{"procedure removed", p(both), p(null), []string{"obob procedure-removed program P V F"}},
+		{"procedure renamed", p(both), p(null + " int G(int) = 1;"), []string{"oboo procedure-renamed program P V G"}},
+		{"procedure renumbered", p(both), p(null + " int F(int) = 2;"), []string{"bobb procedure-number program P V F"}},
+		{"argument added", p(both), p(null + " int F(int, int) = 1;"), []string{"bobb field-added program P V F.arg2"}},
+		{"argument of another type", p(both), p(null + " int F(hyper) = 1;"), []string{"bbbb type-wire program P V F.arg1"}},
+		{"result to void", p(both), p(null + " void F(int) = 1;"), []string{"bbbb void-changed program P V F result"}},
+		{"result of another type", p(both), p(null + " hyper F(int) = 1;"), []string{"bbbb type-wire program P V F result"}},
+		{"version added", p(null), "program P { version V { void NULLP(void) = 0; } = 1; version W { void NULLW(void) = 0; } = 2; } = 0x20000001;\n",
+			[]string{"oooo version-added program P W"}},
+		{"version removed", "program P { version V { void NULLP(void) = 0; } = 1; version W { void NULLW(void) = 0; } = 2; } = 0x20000001;\n", p(null),
+			[]string{"obob version-removed program P W"}},
+		{"version renamed", p(null), "program P { version V1 { void NULLP(void) = 0; } = 1; } = 0x20000001;\n",
+			[]string{"oboo version-renamed program P V1"}},
+		{"version renumbered", p(null), "program P { version V { void NULLP(void) = 0; } = 3; } = 0x20000001;\n",
+			[]string{"bobb version-number program P V"}},
+		{"program renumbered", p(null), "program P { version V { void NULLP(void) = 0; } = 1; } = 0x20000002;\n",
+			[]string{"bobb program-number program P"}},
+		{"program removed", "const A = 1;\n" + p(null), "const A = 1;\n", []string{"obob program-removed program P"}},
+		{"program renamed", p(null), "program Q { version V { void NULLP(void) = 0; } = 1; } = 0x20000001;\n",
+			[]string{"oboo declaration-renamed program Q"}},
+		{"code point added", c("code header-type ONE s\n"), c("code header-type ONE s\ncode header-type TWO t\n"),
+			[]string{"oopo code-point-added header-type TWO"}},
+		{"code point removed", c("code header-type ONE s\ncode header-type TWO t\n"), c("code header-type ONE s\n"),
+			[]string{"ooop code-point-removed header-type TWO"}},
+		{"code point of another type", c("code header-type ONE s\n"), c("code header-type ONE t\n"),
+			[]string{"bbbb code-point-type header-type ONE"}},
+	}
+}
