@@ -31,6 +31,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 			return dec.Offset(), err
 		}
 		c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(rpcrdma1.Message).UnmarshalBinary(b) }
+		c.Check = func(b []byte) (int, error) { return used.CheckXDR(b, nil) }
 	case "c4K", "c1M":
 		value, used, owner := new(dirplus.Blob), new(dirplus.Blob), new(dirplus.Blob)
 		if err := value.UnmarshalBinary(m.Wire); err != nil {
@@ -48,6 +49,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 			return dec.Offset(), err
 		}
 		c.DecodeCopy = func(b []byte) (int, error) { return len(b), owner.UnmarshalBinary(b) }
+		c.Check = func(b []byte) (int, error) { return used.CheckXDR(b, nil) }
 	case "d":
 		value, used, owner := new(dirplus.Reply), new(dirplus.Reply), new(dirplus.Reply)
 		if err := value.UnmarshalBinary(m.Wire); err != nil {
@@ -66,6 +68,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 		}
 		c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(dirplus.Reply).UnmarshalBinary(b) }
 		c.DecodeCopy = func(b []byte) (int, error) { return len(b), owner.UnmarshalBinary(b) }
+		c.Check = func(b []byte) (int, error) { return used.CheckXDR(b, nil) }
 	}
 	return []Codec{c}, nil
 }

@@ -74,6 +74,17 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Segment) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.Segment")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+16 : off+16]
@@ -93,6 +104,15 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
 	v.Length = binary.BigEndian.Uint32(w[4:8])
 	v.Offset = binary.BigEndian.Uint64(w[8:16])
+	off += 16
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 16 {
+		return off, xdr.Short(b, off, 16, "Handle")
+	}
 	off += 16
 	return off, nil
 }
@@ -168,6 +188,17 @@ func (v *ReadChunk) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ReadChunk) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.ReadChunk")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+20 : off+20]
@@ -189,6 +220,15 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	v.Target.Handle = binary.BigEndian.Uint32(w[4:8])
 	v.Target.Length = binary.BigEndian.Uint32(w[8:12])
 	v.Target.Offset = binary.BigEndian.Uint64(w[12:20])
+	off += 20
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 20 {
+		return off, xdr.Short(b, off, 20, "Position")
+	}
 	off += 20
 	return off, nil
 }
@@ -264,6 +304,17 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *WriteChunk) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.WriteChunk")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -305,6 +356,21 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 		p.Offset = binary.BigEndian.Uint64(w[8:16])
 		off += 16
 	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Target")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*16 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target")
+	}
+	off += int(n) * 16
 	return off, nil
 }
 
@@ -405,6 +471,17 @@ func (v *Proc) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Proc) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.Proc")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -423,10 +500,24 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -511,6 +602,17 @@ func (v *Header) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Header) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.Header")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	s := v.Reads[:]
@@ -575,7 +677,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	list := v.Reads[:0]
-	for more == 1 {
+	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
 				return off, err.In("Reads")
@@ -605,7 +707,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	list2 := v.Writes[:0]
-	for more2 == 1 {
+	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
 				return off, err.In("Writes")
@@ -651,13 +753,10 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	switch more3 {
-	case 0:
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
-	case 1:
+	if more3 > 1 && d.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
 			return off, xdr.Short(b, off, 4, "Reply.Target")
@@ -680,8 +779,85 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	default:
+	} else {
+		if v.Reply.Present {
+			v.Reply.Present = false
+			v.Reply.Value.ResetXDR()
+		}
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Reads")
+	}
+	w := b[off : off+4 : off+4]
+	more := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	i := 0
+	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 24 {
+			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Writes")
+	}
+	w = b[off : off+4 : off+4]
+	more2 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+		}
+		w := b[off : off+4 : off+4]
+		n := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+		}
+		off += int(n) * 16
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more2 = binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Reply")
+	}
+	w = b[off : off+4 : off+4]
+	more3 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Reply.Target")
+		}
+		w := b[off : off+4 : off+4]
+		n2 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+		}
+		off += int(n2) * 16
 	}
 	return off, nil
 }
@@ -771,6 +947,17 @@ func (v *HeaderNomsg) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *HeaderNomsg) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.HeaderNomsg")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	s := v.Reads[:]
@@ -835,7 +1022,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	list := v.Reads[:0]
-	for more == 1 {
+	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
 				return off, err.In("Reads")
@@ -865,7 +1052,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	list2 := v.Writes[:0]
-	for more2 == 1 {
+	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
 				return off, err.In("Writes")
@@ -911,13 +1098,10 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	switch more3 {
-	case 0:
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
-	case 1:
+	if more3 > 1 && d.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
 			return off, xdr.Short(b, off, 4, "Reply.Target")
@@ -940,8 +1124,85 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	default:
+	} else {
+		if v.Reply.Present {
+			v.Reply.Present = false
+			v.Reply.Value.ResetXDR()
+		}
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Reads")
+	}
+	w := b[off : off+4 : off+4]
+	more := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	i := 0
+	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 24 {
+			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Writes")
+	}
+	w = b[off : off+4 : off+4]
+	more2 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+		}
+		w := b[off : off+4 : off+4]
+		n := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+		}
+		off += int(n) * 16
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more2 = binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Reply")
+	}
+	w = b[off : off+4 : off+4]
+	more3 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Reply.Target")
+		}
+		w := b[off : off+4 : off+4]
+		n2 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+		}
+		off += int(n2) * 16
 	}
 	return off, nil
 }
@@ -1033,6 +1294,17 @@ func (v *HeaderPadded) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *HeaderPadded) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.HeaderPadded")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -1103,7 +1375,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	list := v.Reads[:0]
-	for more == 1 {
+	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
 				return off, err.In("Reads")
@@ -1133,7 +1405,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	list2 := v.Writes[:0]
-	for more2 == 1 {
+	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
 				return off, err.In("Writes")
@@ -1179,13 +1451,10 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	switch more3 {
-	case 0:
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
-	case 1:
+	if more3 > 1 && d.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
 			return off, xdr.Short(b, off, 4, "Reply.Target")
@@ -1208,8 +1477,85 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	default:
+	} else {
+		if v.Reply.Present {
+			v.Reply.Present = false
+			v.Reply.Value.ResetXDR()
+		}
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 12 {
+		return off, xdr.Short(b, off, 12, "Align")
+	}
+	w := b[off : off+12 : off+12]
+	more := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	i := 0
+	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 24 {
+			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Writes")
+	}
+	w = b[off : off+4 : off+4]
+	more2 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+		}
+		w := b[off : off+4 : off+4]
+		n := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+		}
+		off += int(n) * 16
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more2 = binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Reply")
+	}
+	w = b[off : off+4 : off+4]
+	more3 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Reply.Target")
+		}
+		w := b[off : off+4 : off+4]
+		n2 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+		}
+		off += int(n2) * 16
 	}
 	return off, nil
 }
@@ -1309,6 +1655,17 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ErrCode) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.ErrCode")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -1324,6 +1681,15 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -1397,6 +1763,17 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.VersionRange")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -1414,6 +1791,15 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
 	v.VersHigh = binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "VersLow")
+	}
 	off += 8
 	return off, nil
 }
@@ -1495,6 +1881,17 @@ func (v *Error) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Error) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.Error")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -1537,6 +1934,27 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		w := b[off : off+8 : off+8]
 		v.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
 		v.Vrange.VersHigh = binary.BigEndian.Uint32(w[4:8])
+		off += 8
+	case ErrChunk:
+	default:
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind ErrCode
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Err")
+	}
+	w := b[off : off+4 : off+4]
+	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	switch kind {
+	case ErrVers:
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Vrange.VersLow")
+		}
 		off += 8
 	case ErrChunk:
 	default:
@@ -1665,6 +2083,17 @@ func (v *Body) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	return d.Done()
+}
+
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Body) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.Body")
+	}
+	return n, nil
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1859,7 +2288,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Proc")
 	}
 	v.Proc = enum
@@ -1886,7 +2315,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list := v.Msg.Reads[:0]
-		for more == 1 {
+		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list) == cap(list) {
 				if list, err = xdr.Extend(d, list, 24, off); err != nil {
 					return off, err.In("Msg.Reads")
@@ -1916,7 +2345,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list2 := v.Msg.Writes[:0]
-		for more2 == 1 {
+		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list2) == cap(list2) {
 				if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
 					return off, err.In("Msg.Writes")
@@ -1962,13 +2391,10 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		switch more3 {
-		case 0:
-			if v.Msg.Reply.Present {
-				v.Msg.Reply.Present = false
-				v.Msg.Reply.Value.ResetXDR()
-			}
-		case 1:
+		if more3 > 1 && d.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Msg.Reply")
+		}
+		if more3 != 0 {
 			v.Msg.Reply.Present = true
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Msg.Reply.Target")
@@ -1991,8 +2417,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				p4.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		default:
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Msg.Reply")
+		} else {
+			if v.Msg.Reply.Present {
+				v.Msg.Reply.Present = false
+				v.Msg.Reply.Value.ResetXDR()
+			}
 		}
 	case ProcNomsg:
 		if len(b)-off < 4 {
@@ -2002,7 +2431,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list3 := v.Nomsg.Reads[:0]
-		for more4 == 1 {
+		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list3) == cap(list3) {
 				if list3, err = xdr.Extend(d, list3, 24, off); err != nil {
 					return off, err.In("Nomsg.Reads")
@@ -2032,7 +2461,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list4 := v.Nomsg.Writes[:0]
-		for more5 == 1 {
+		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list4) == cap(list4) {
 				if list4, err = xdr.Extend(d, list4, 24, off); err != nil {
 					return off, err.In("Nomsg.Writes")
@@ -2078,13 +2507,10 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		switch more6 {
-		case 0:
-			if v.Nomsg.Reply.Present {
-				v.Nomsg.Reply.Present = false
-				v.Nomsg.Reply.Value.ResetXDR()
-			}
-		case 1:
+		if more6 > 1 && d.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Nomsg.Reply")
+		}
+		if more6 != 0 {
 			v.Nomsg.Reply.Present = true
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Nomsg.Reply.Target")
@@ -2107,8 +2533,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				p8.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		default:
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Nomsg.Reply")
+		} else {
+			if v.Nomsg.Reply.Present {
+				v.Nomsg.Reply.Present = false
+				v.Nomsg.Reply.Value.ResetXDR()
+			}
 		}
 	case ProcMsgp:
 		if len(b)-off < 12 {
@@ -2120,7 +2549,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list5 := v.Msgp.Reads[:0]
-		for more7 == 1 {
+		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list5) == cap(list5) {
 				if list5, err = xdr.Extend(d, list5, 24, off); err != nil {
 					return off, err.In("Msgp.Reads")
@@ -2150,7 +2579,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more8 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list6 := v.Msgp.Writes[:0]
-		for more8 == 1 {
+		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list6) == cap(list6) {
 				if list6, err = xdr.Extend(d, list6, 24, off); err != nil {
 					return off, err.In("Msgp.Writes")
@@ -2196,13 +2625,10 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		switch more9 {
-		case 0:
-			if v.Msgp.Reply.Present {
-				v.Msgp.Reply.Present = false
-				v.Msgp.Reply.Value.ResetXDR()
-			}
-		case 1:
+		if more9 > 1 && d.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Msgp.Reply")
+		}
+		if more9 != 0 {
 			v.Msgp.Reply.Present = true
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Msgp.Reply.Target")
@@ -2225,8 +2651,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				p12.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		default:
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Msgp.Reply")
+		} else {
+			if v.Msgp.Reply.Present {
+				v.Msgp.Reply.Present = false
+				v.Msgp.Reply.Value.ResetXDR()
+			}
 		}
 	case ProcDone:
 	case ProcError:
@@ -2259,6 +2688,254 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	default:
 		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "Proc")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind Proc
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Proc")
+	}
+	w := b[off : off+4 : off+4]
+	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Proc")
+	}
+	kind = enum
+	off += 4
+	switch kind {
+	case ProcMsg:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Msg.Reads")
+		}
+		w := b[off : off+4 : off+4]
+		more := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i := 0
+		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 24 {
+				return off, xdr.Short(b, off, 24, "Position").At("Msg.Reads", i)
+			}
+			w := b[off : off+24 : off+24]
+			more = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i++
+		}
+		if more != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Msg.Reads")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Msg.Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more2 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i2 := 0
+		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Target").At("Msg.Writes", i2)
+			}
+			w := b[off : off+4 : off+4]
+			n := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Msg.Writes", i2)
+			}
+			off += int(n) * 16
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Msg.Writes")
+			}
+			w = b[off : off+4 : off+4]
+			more2 = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			i2++
+		}
+		if more2 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Msg.Writes")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Msg.Reply")
+		}
+		w = b[off : off+4 : off+4]
+		more3 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more3 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Msg.Reply")
+		}
+		if more3 != 0 {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Msg.Reply.Target")
+			}
+			w := b[off : off+4 : off+4]
+			n2 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n2)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Msg.Reply.Target")
+			}
+			off += int(n2) * 16
+		}
+	case ProcNomsg:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Nomsg.Reads")
+		}
+		w := b[off : off+4 : off+4]
+		more4 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i3 := 0
+		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 24 {
+				return off, xdr.Short(b, off, 24, "Position").At("Nomsg.Reads", i3)
+			}
+			w := b[off : off+24 : off+24]
+			more4 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i3++
+		}
+		if more4 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "Nomsg.Reads")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Nomsg.Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more5 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i4 := 0
+		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Target").At("Nomsg.Writes", i4)
+			}
+			w := b[off : off+4 : off+4]
+			n3 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n3)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("Nomsg.Writes", i4)
+			}
+			off += int(n3) * 16
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Nomsg.Writes")
+			}
+			w = b[off : off+4 : off+4]
+			more5 = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			i4++
+		}
+		if more5 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "Nomsg.Writes")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Nomsg.Reply")
+		}
+		w = b[off : off+4 : off+4]
+		more6 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more6 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Nomsg.Reply")
+		}
+		if more6 != 0 {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Nomsg.Reply.Target")
+			}
+			w := b[off : off+4 : off+4]
+			n4 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n4)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "Nomsg.Reply.Target")
+			}
+			off += int(n4) * 16
+		}
+	case ProcMsgp:
+		if len(b)-off < 12 {
+			return off, xdr.Short(b, off, 12, "Msgp.Align")
+		}
+		w := b[off : off+12 : off+12]
+		more7 := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		i5 := 0
+		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 24 {
+				return off, xdr.Short(b, off, 24, "Position").At("Msgp.Reads", i5)
+			}
+			w := b[off : off+24 : off+24]
+			more7 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i5++
+		}
+		if more7 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "Msgp.Reads")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Msgp.Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more8 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i6 := 0
+		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Target").At("Msgp.Writes", i6)
+			}
+			w := b[off : off+4 : off+4]
+			n5 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n5)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("Msgp.Writes", i6)
+			}
+			off += int(n5) * 16
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Msgp.Writes")
+			}
+			w = b[off : off+4 : off+4]
+			more8 = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			i6++
+		}
+		if more8 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "Msgp.Writes")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Msgp.Reply")
+		}
+		w = b[off : off+4 : off+4]
+		more9 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more9 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Msgp.Reply")
+		}
+		if more9 != 0 {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Msgp.Reply.Target")
+			}
+			w := b[off : off+4 : off+4]
+			n6 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n6)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "Msgp.Reply.Target")
+			}
+			off += int(n6) * 16
+		}
+	case ProcDone:
+	case ProcError:
+		var kind2 ErrCode
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Error.Err")
+		}
+		w := b[off : off+4 : off+4]
+		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		off += 4
+		switch kind2 {
+		case ErrVers:
+			if len(b)-off < 8 {
+				return off, xdr.Short(b, off, 8, "Error.Vrange.VersLow")
+			}
+			off += 8
+		case ErrChunk:
+		default:
+		}
+	default:
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Proc")
 	}
 	return off, nil
 }
@@ -2388,6 +3065,17 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	return d.Done()
+}
+
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Message) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma1.Message")
+	}
+	return n, nil
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2588,7 +3276,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "Body.Proc")
 	}
 	v.Body.Proc = enum
@@ -2615,7 +3303,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list := v.Body.Msg.Reads[:0]
-		for more == 1 {
+		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list) == cap(list) {
 				if list, err = xdr.Extend(d, list, 24, off); err != nil {
 					return off, err.In("Body.Msg.Reads")
@@ -2645,7 +3333,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list2 := v.Body.Msg.Writes[:0]
-		for more2 == 1 {
+		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list2) == cap(list2) {
 				if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
 					return off, err.In("Body.Msg.Writes")
@@ -2691,13 +3379,10 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		switch more3 {
-		case 0:
-			if v.Body.Msg.Reply.Present {
-				v.Body.Msg.Reply.Present = false
-				v.Body.Msg.Reply.Value.ResetXDR()
-			}
-		case 1:
+		if more3 > 1 && d.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Body.Msg.Reply")
+		}
+		if more3 != 0 {
 			v.Body.Msg.Reply.Present = true
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Body.Msg.Reply.Target")
@@ -2720,8 +3405,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				p4.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		default:
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Body.Msg.Reply")
+		} else {
+			if v.Body.Msg.Reply.Present {
+				v.Body.Msg.Reply.Present = false
+				v.Body.Msg.Reply.Value.ResetXDR()
+			}
 		}
 	case ProcNomsg:
 		if len(b)-off < 4 {
@@ -2731,7 +3419,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list3 := v.Body.Nomsg.Reads[:0]
-		for more4 == 1 {
+		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list3) == cap(list3) {
 				if list3, err = xdr.Extend(d, list3, 24, off); err != nil {
 					return off, err.In("Body.Nomsg.Reads")
@@ -2761,7 +3449,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list4 := v.Body.Nomsg.Writes[:0]
-		for more5 == 1 {
+		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list4) == cap(list4) {
 				if list4, err = xdr.Extend(d, list4, 24, off); err != nil {
 					return off, err.In("Body.Nomsg.Writes")
@@ -2807,13 +3495,10 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		switch more6 {
-		case 0:
-			if v.Body.Nomsg.Reply.Present {
-				v.Body.Nomsg.Reply.Present = false
-				v.Body.Nomsg.Reply.Value.ResetXDR()
-			}
-		case 1:
+		if more6 > 1 && d.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Body.Nomsg.Reply")
+		}
+		if more6 != 0 {
 			v.Body.Nomsg.Reply.Present = true
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Body.Nomsg.Reply.Target")
@@ -2836,8 +3521,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				p8.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		default:
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Body.Nomsg.Reply")
+		} else {
+			if v.Body.Nomsg.Reply.Present {
+				v.Body.Nomsg.Reply.Present = false
+				v.Body.Nomsg.Reply.Value.ResetXDR()
+			}
 		}
 	case ProcMsgp:
 		if len(b)-off < 12 {
@@ -2849,7 +3537,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list5 := v.Body.Msgp.Reads[:0]
-		for more7 == 1 {
+		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list5) == cap(list5) {
 				if list5, err = xdr.Extend(d, list5, 24, off); err != nil {
 					return off, err.In("Body.Msgp.Reads")
@@ -2879,7 +3567,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more8 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		list6 := v.Body.Msgp.Writes[:0]
-		for more8 == 1 {
+		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list6) == cap(list6) {
 				if list6, err = xdr.Extend(d, list6, 24, off); err != nil {
 					return off, err.In("Body.Msgp.Writes")
@@ -2925,13 +3613,10 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		switch more9 {
-		case 0:
-			if v.Body.Msgp.Reply.Present {
-				v.Body.Msgp.Reply.Present = false
-				v.Body.Msgp.Reply.Value.ResetXDR()
-			}
-		case 1:
+		if more9 > 1 && d.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Body.Msgp.Reply")
+		}
+		if more9 != 0 {
 			v.Body.Msgp.Reply.Present = true
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Body.Msgp.Reply.Target")
@@ -2954,8 +3639,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				p12.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		default:
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Body.Msgp.Reply")
+		} else {
+			if v.Body.Msgp.Reply.Present {
+				v.Body.Msgp.Reply.Present = false
+				v.Body.Msgp.Reply.Value.ResetXDR()
+			}
 		}
 	case ProcDone:
 	case ProcError:
@@ -2988,6 +3676,254 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	default:
 		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "Body.Proc")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind Proc
+	if len(b)-off < 16 {
+		return off, xdr.Short(b, off, 16, "XID")
+	}
+	w := b[off : off+16 : off+16]
+	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "Body.Proc")
+	}
+	kind = enum
+	off += 16
+	switch kind {
+	case ProcMsg:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Msg.Reads")
+		}
+		w := b[off : off+4 : off+4]
+		more := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i := 0
+		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 24 {
+				return off, xdr.Short(b, off, 24, "Position").At("Body.Msg.Reads", i)
+			}
+			w := b[off : off+24 : off+24]
+			more = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i++
+		}
+		if more != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Body.Msg.Reads")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Msg.Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more2 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i2 := 0
+		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Target").At("Body.Msg.Writes", i2)
+			}
+			w := b[off : off+4 : off+4]
+			n := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Body.Msg.Writes", i2)
+			}
+			off += int(n) * 16
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Msg.Writes")
+			}
+			w = b[off : off+4 : off+4]
+			more2 = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			i2++
+		}
+		if more2 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Body.Msg.Writes")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Msg.Reply")
+		}
+		w = b[off : off+4 : off+4]
+		more3 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more3 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Body.Msg.Reply")
+		}
+		if more3 != 0 {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Msg.Reply.Target")
+			}
+			w := b[off : off+4 : off+4]
+			n2 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n2)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Body.Msg.Reply.Target")
+			}
+			off += int(n2) * 16
+		}
+	case ProcNomsg:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Nomsg.Reads")
+		}
+		w := b[off : off+4 : off+4]
+		more4 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i3 := 0
+		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 24 {
+				return off, xdr.Short(b, off, 24, "Position").At("Body.Nomsg.Reads", i3)
+			}
+			w := b[off : off+24 : off+24]
+			more4 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i3++
+		}
+		if more4 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "Body.Nomsg.Reads")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Nomsg.Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more5 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i4 := 0
+		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Target").At("Body.Nomsg.Writes", i4)
+			}
+			w := b[off : off+4 : off+4]
+			n3 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n3)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("Body.Nomsg.Writes", i4)
+			}
+			off += int(n3) * 16
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Nomsg.Writes")
+			}
+			w = b[off : off+4 : off+4]
+			more5 = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			i4++
+		}
+		if more5 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "Body.Nomsg.Writes")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Nomsg.Reply")
+		}
+		w = b[off : off+4 : off+4]
+		more6 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more6 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Body.Nomsg.Reply")
+		}
+		if more6 != 0 {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Nomsg.Reply.Target")
+			}
+			w := b[off : off+4 : off+4]
+			n4 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n4)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "Body.Nomsg.Reply.Target")
+			}
+			off += int(n4) * 16
+		}
+	case ProcMsgp:
+		if len(b)-off < 12 {
+			return off, xdr.Short(b, off, 12, "Body.Msgp.Align")
+		}
+		w := b[off : off+12 : off+12]
+		more7 := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		i5 := 0
+		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 24 {
+				return off, xdr.Short(b, off, 24, "Position").At("Body.Msgp.Reads", i5)
+			}
+			w := b[off : off+24 : off+24]
+			more7 = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			i5++
+		}
+		if more7 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "Body.Msgp.Reads")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Msgp.Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more8 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i6 := 0
+		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Target").At("Body.Msgp.Writes", i6)
+			}
+			w := b[off : off+4 : off+4]
+			n5 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n5)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("Body.Msgp.Writes", i6)
+			}
+			off += int(n5) * 16
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Msgp.Writes")
+			}
+			w = b[off : off+4 : off+4]
+			more8 = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			i6++
+		}
+		if more8 != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "Body.Msgp.Writes")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Msgp.Reply")
+		}
+		w = b[off : off+4 : off+4]
+		more9 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more9 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Body.Msgp.Reply")
+		}
+		if more9 != 0 {
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Msgp.Reply.Target")
+			}
+			w := b[off : off+4 : off+4]
+			n6 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n6)*16 > uint64(len(b)-off) {
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "Body.Msgp.Reply.Target")
+			}
+			off += int(n6) * 16
+		}
+	case ProcDone:
+	case ProcError:
+		var kind2 ErrCode
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Error.Err")
+		}
+		w := b[off : off+4 : off+4]
+		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		off += 4
+		switch kind2 {
+		case ErrVers:
+			if len(b)-off < 8 {
+				return off, xdr.Short(b, off, 8, "Body.Error.Vrange.VersLow")
+			}
+			off += 8
+		case ErrChunk:
+		default:
+		}
+	default:
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Body.Proc")
 	}
 	return off, nil
 }

@@ -26,8 +26,6 @@
 //   used to endorse or promote products derived from this
 //   software without specific prior written permission.
 
-// Package rpcrdma2 is the XDR of baseops.x, common.x in Go.
-// See package github.com/rpcrdma/rpcrdma/runtime/xdr for the methods of its types.
 package rpcrdma2
 
 import (
@@ -129,6 +127,17 @@ func (v *Proc) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Proc) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.Proc")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -144,6 +153,15 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = Proc(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -220,6 +238,17 @@ func (v *Msg) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Msg) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.Msg")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
@@ -233,6 +262,15 @@ func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
+		return off, err.In("Chunks")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
 		return off, err.In("Chunks")
 	}
 	return off, nil
@@ -308,6 +346,17 @@ func (v *Nomsg) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Nomsg) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.Nomsg")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
@@ -321,6 +370,15 @@ func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
+		return off, err.In("Chunks")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
 		return off, err.In("Chunks")
 	}
 	return off, nil
@@ -394,6 +452,17 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ErrCode) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.ErrCode")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -409,6 +478,15 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -482,6 +560,17 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.VersionRange")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -499,6 +588,15 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
 	v.VersHigh = binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "VersLow")
+	}
 	off += 8
 	return off, nil
 }
@@ -573,6 +671,17 @@ func (v *ErrWrite) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ErrWrite) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.ErrWrite")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ErrWrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -590,6 +699,15 @@ func (v *ErrWrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
 	v.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
 	v.LengthNeeded = binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ErrWrite) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "ChunkIndex")
+	}
 	off += 8
 	return off, nil
 }
@@ -683,6 +801,17 @@ func (v *Error) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	return d.Done()
+}
+
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Error) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.Error")
+	}
+	return n, nil
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -798,6 +927,51 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind ErrCode
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Err")
+	}
+	w := b[off : off+4 : off+4]
+	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	switch kind {
+	case ErrVers:
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Vrange.VersLow")
+		}
+		off += 8
+	case ErrReadChunks:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "MaxReadChunks")
+		}
+		off += 4
+	case ErrWriteChunks:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "MaxWriteChunks")
+		}
+		off += 4
+	case ErrSegments:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "MaxSegments")
+		}
+		off += 4
+	case ErrWriteResource:
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Writeres.ChunkIndex")
+		}
+		off += 8
+	case ErrReplyResource:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "ReplyLengthNeeded")
+		}
+		off += 4
+	default:
+	}
+	return off, nil
+}
+
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Error) ResetXDR() {
 	switch v.Err {
@@ -888,6 +1062,17 @@ func (v *ConnProp) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ConnProp) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.ConnProp")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -933,10 +1118,39 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Props", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Props", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Props")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Props")
+	}
+	for i := range int(n) {
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Which").At("Props", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Props", i)
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Props", i)
+		}
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -1015,6 +1229,17 @@ func (v *Common) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Common) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.Common")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+16 : off+16]
@@ -1036,6 +1261,15 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Htype = binary.BigEndian.Uint32(w[12:16])
+	off += 16
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 16 {
+		return off, xdr.Short(b, off, 16, "XID")
+	}
 	off += 16
 	return off, nil
 }
@@ -1112,6 +1346,17 @@ func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *HeaderPrefix) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.HeaderPrefix")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+20 : off+20]
@@ -1135,6 +1380,15 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	v.Start.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Start.Htype = binary.BigEndian.Uint32(w[12:16])
 	v.Flags = binary.BigEndian.Uint32(w[16:20])
+	off += 20
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 20 {
+		return off, xdr.Short(b, off, 20, "Start.XID")
+	}
 	off += 20
 	return off, nil
 }
@@ -1212,6 +1466,17 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Segment) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.Segment")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+16 : off+16]
@@ -1231,6 +1496,15 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
 	v.Length = binary.BigEndian.Uint32(w[4:8])
 	v.Offset = binary.BigEndian.Uint64(w[8:16])
+	off += 16
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 16 {
+		return off, xdr.Short(b, off, 16, "Handle")
+	}
 	off += 16
 	return off, nil
 }
@@ -1306,6 +1580,17 @@ func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ReadSegment) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.ReadSegment")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+20 : off+20]
@@ -1327,6 +1612,15 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 	v.Target.Handle = binary.BigEndian.Uint32(w[4:8])
 	v.Target.Length = binary.BigEndian.Uint32(w[8:12])
 	v.Target.Offset = binary.BigEndian.Uint64(w[12:20])
+	off += 20
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 20 {
+		return off, xdr.Short(b, off, 20, "Position")
+	}
 	off += 20
 	return off, nil
 }
@@ -1402,6 +1696,17 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *WriteChunk) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.WriteChunk")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -1443,6 +1748,21 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 		p.Offset = binary.BigEndian.Uint64(w[8:16])
 		off += 16
 	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Target")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*16 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target")
+	}
+	off += int(n) * 16
 	return off, nil
 }
 
@@ -1527,6 +1847,17 @@ func (v *ChunkLists) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ChunkLists) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.ChunkLists")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -1595,7 +1926,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	list := v.Reads[:0]
-	for more == 1 {
+	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
 				return off, err.In("Reads")
@@ -1625,7 +1956,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	list2 := v.Writes[:0]
-	for more2 == 1 {
+	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
 				return off, err.In("Writes")
@@ -1671,13 +2002,10 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	switch more3 {
-	case 0:
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
-	case 1:
+	if more3 > 1 && d.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
 			return off, xdr.Short(b, off, 4, "Reply.Target")
@@ -1700,8 +2028,85 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	default:
+	} else {
+		if v.Reply.Present {
+			v.Reply.Present = false
+			v.Reply.Value.ResetXDR()
+		}
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "InvHandle")
+	}
+	w := b[off : off+8 : off+8]
+	more := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	i := 0
+	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 24 {
+			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Writes")
+	}
+	w = b[off : off+4 : off+4]
+	more2 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	i2 := 0
+	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+		}
+		w := b[off : off+4 : off+4]
+		n := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+		}
+		off += int(n) * 16
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Writes")
+		}
+		w = b[off : off+4 : off+4]
+		more2 = binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i2++
+	}
+	if more2 != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Reply")
+	}
+	w = b[off : off+4 : off+4]
+	more3 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+	}
+	if more3 != 0 {
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Reply.Target")
+		}
+		w := b[off : off+4 : off+4]
+		n2 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if uint64(n2)*16 > uint64(len(b)-off) {
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+		}
+		off += int(n2) * 16
 	}
 	return off, nil
 }
@@ -1782,6 +2187,17 @@ func (v *PropID) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropID) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropID")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -1797,6 +2213,15 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropID(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -1872,6 +2297,17 @@ func (v *PropVal) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropVal) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropVal")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -1894,10 +2330,28 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
 	}
 	v.Data = d.Bytes(b, off, int(n))
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Which")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
+	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1974,6 +2428,17 @@ func (v *PropSet) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropSet) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropSet")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2019,10 +2484,39 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "")
+	}
+	for i := range int(n) {
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Which").At("", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
+		}
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -2096,6 +2590,17 @@ func (v *PropSubset) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropSubset) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropSubset")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2131,6 +2636,21 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 		s[i] = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "")
+	}
+	off += int(n) * 4
 	return off, nil
 }
 
@@ -2202,6 +2722,17 @@ func (v *PropSbsiz) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropSbsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropSbsiz")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2217,6 +2748,15 @@ func (v *PropSbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropSbsiz(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropSbsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -2287,6 +2827,17 @@ func (v *PropRbsiz) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropRbsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropRbsiz")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropRbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2302,6 +2853,15 @@ func (v *PropRbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropRbsiz(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropRbsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -2372,6 +2932,17 @@ func (v *PropRssiz) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropRssiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropRssiz")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropRssiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2387,6 +2958,15 @@ func (v *PropRssiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropRssiz(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropRssiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -2457,6 +3037,17 @@ func (v *PropRcsiz) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropRcsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropRcsiz")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropRcsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2472,6 +3063,15 @@ func (v *PropRcsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropRcsiz(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropRcsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -2542,6 +3142,17 @@ func (v *PropBrs) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropBrs) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropBrs")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropBrs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2557,6 +3168,15 @@ func (v *PropBrs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropBrs(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropBrs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -2629,6 +3249,17 @@ func (v *PropHostauth) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *PropHostauth) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("rpcrdma2.PropHostauth")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropHostauth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -2649,10 +3280,28 @@ func (v *PropHostauth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
 	}
 	(*v) = d.Bytes(b, off, int(n))
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *PropHostauth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }

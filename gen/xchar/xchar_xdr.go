@@ -40,8 +40,6 @@
 // IN ANY WAY OUT OF THE USE OF THIS SOFTWARE, EVEN IF
 // ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
-// Package xchar is the XDR of xchar.x in Go.
-// See package github.com/rpcrdma/rpcrdma/runtime/xdr for the methods of its types.
 package xchar
 
 import (
@@ -124,6 +122,17 @@ func (v *ID) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ID) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.ID")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -139,6 +148,15 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ID(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -214,6 +232,17 @@ func (v *Value) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Value) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Value")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -236,10 +265,28 @@ func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
 	}
 	v.Data = d.Bytes(b, off, int(n))
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Which")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
+	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -316,6 +363,17 @@ func (v *Spec) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Spec) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Spec")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -361,10 +419,39 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "")
+	}
+	for i := range int(n) {
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Which").At("", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
+		}
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -438,6 +525,17 @@ func (v *Subset) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Subset) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Subset")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -473,6 +571,21 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		s[i] = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "")
+	}
+	off += int(n) * 4
 	return off, nil
 }
 
@@ -572,6 +685,17 @@ func (v *Bkrqsup) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Bkrqsup) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Bkrqsup")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Bkrqsup) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -590,10 +714,24 @@ func (v *Bkrqsup) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := Bkrqsup(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Bkrqsup) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := Bkrqsup(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -666,6 +804,17 @@ func (v *Rbsiz) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Rbsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Rbsiz")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Rbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -681,6 +830,15 @@ func (v *Rbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = Rbsiz(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Rbsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -751,6 +909,17 @@ func (v *RqRemInv) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *RqRemInv) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.RqRemInv")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RqRemInv) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -766,10 +935,24 @@ func (v *RqRemInv) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 {
+	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "")
 	}
-	(*v) = word == 1
+	(*v) = word != 0
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *RqRemInv) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -854,6 +1037,17 @@ func (v *Init) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Init) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Init")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -908,7 +1102,7 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Start", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Start", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
@@ -932,6 +1126,45 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		s2[i2] = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Start")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Start")
+	}
+	for i := range int(n) {
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Which").At("Start", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Start", i)
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Start", i)
+		}
+		off += xdr.Padded(int(n2))
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "NoChange")
+	}
+	w = b[off : off+4 : off+4]
+	n3 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n3)*4 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "NoChange")
+	}
+	off += int(n3) * 4
 	return off, nil
 }
 
@@ -1009,6 +1242,17 @@ func (v *Req) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Req) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Req")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -1054,10 +1298,39 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Want", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Want", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
+		off += xdr.Padded(int(n2))
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Want")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*8 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Want")
+	}
+	for i := range int(n) {
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Which").At("Want", i)
+		}
+		w := b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Want", i)
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Want", i)
+		}
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -1135,6 +1408,17 @@ func (v *Resp) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	return d.Done()
+}
+
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Resp) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Resp")
+	}
+	return n, nil
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1229,6 +1513,41 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Done")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n)*4 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "Done")
+	}
+	off += int(n) * 4
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Rejected")
+	}
+	w = b[off : off+4 : off+4]
+	n2 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n2)*4 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "Rejected")
+	}
+	off += int(n2) * 4
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Pending")
+	}
+	w = b[off : off+4 : off+4]
+	n3 := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if uint64(n3)*4 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "Pending")
+	}
+	off += int(n3) * 4
+	return off, nil
+}
+
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Resp) ResetXDR() {
 	v.Done = v.Done[:0]
@@ -1302,6 +1621,17 @@ func (v *Upd) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Upd) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("xchar.Upd")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -1327,7 +1657,7 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Now.Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Now.Data")
 	}
 	v.Now.Data = d.Bytes(b, off, int(n))
@@ -1337,10 +1667,37 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 {
+	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "PendClear")
 	}
-	v.PendClear = word == 1
+	v.PendClear = word != 0
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Now.Which")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Now.Data")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Now.Data")
+	}
+	off += xdr.Padded(int(n))
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "PendClear")
+	}
+	w = b[off : off+4 : off+4]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "PendClear")
+	}
 	off += 4
 	return off, nil
 }

@@ -109,6 +109,17 @@ func (v *Flavor) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Flavor) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.Flavor")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -124,6 +135,15 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = Flavor(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -199,6 +219,17 @@ func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *OpaqueAuth) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.OpaqueAuth")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Body) > 400 {
@@ -227,10 +258,31 @@ func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body")
 	}
 	v.Body = d.Bytes(b, off, int(n))
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *OpaqueAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Flavor")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if n > 400 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Body")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body")
+	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -324,6 +376,17 @@ func (v *MsgType) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *MsgType) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.MsgType")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -342,10 +405,24 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -438,6 +515,17 @@ func (v *ReplyStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ReplyStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.ReplyStat")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -456,10 +544,24 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -564,6 +666,17 @@ func (v *AcceptStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *AcceptStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.AcceptStat")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -582,10 +695,24 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -678,6 +805,17 @@ func (v *RejectStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *RejectStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.RejectStat")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -696,10 +834,24 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -816,6 +968,17 @@ func (v *AuthStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *AuthStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.AuthStat")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -831,6 +994,15 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = AuthStat(binary.BigEndian.Uint32(w[0:4]))
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -904,6 +1076,17 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.VersionRange")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -921,6 +1104,15 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
 	v.High = binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Low")
+	}
 	off += 8
 	return off, nil
 }
@@ -1002,6 +1194,17 @@ func (v *CallBody) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *CallBody) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.CallBody")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Cred.Body) > 400 {
@@ -1046,7 +1249,7 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Cred.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Cred.Body")
 	}
 	v.Cred.Body = d.Bytes(b, off, int(n))
@@ -1064,10 +1267,47 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Verf.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n2)) {
+	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Verf.Body")
 	}
 	v.Verf.Body = d.Bytes(b, off, int(n2))
+	off += xdr.Padded(int(n2))
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 24 {
+		return off, xdr.Short(b, off, 24, "Rpcvers")
+	}
+	w := b[off : off+24 : off+24]
+	n := binary.BigEndian.Uint32(w[20:24])
+	off += 24
+	if n > 400 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Cred.Body")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Cred.Body")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Cred.Body")
+	}
+	off += xdr.Padded(int(n))
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Verf.Flavor")
+	}
+	w = b[off : off+8 : off+8]
+	n2 := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if n2 > 400 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Verf.Body")
+	}
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Verf.Body")
+	}
+	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Verf.Body")
+	}
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
@@ -1153,6 +1393,17 @@ func (v *ReplyData) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ReplyData) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.ReplyData")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
@@ -1181,7 +1432,7 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
 	}
 	v.Stat = enum
@@ -1203,6 +1454,31 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+8 : off+8]
 		v.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 		v.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
+		off += 8
+	default:
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind AcceptStat
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Stat")
+	}
+	w := b[off : off+4 : off+4]
+	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+	}
+	kind = enum
+	off += 4
+	switch kind {
+	case Success:
+	case ProgMismatch:
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "MismatchInfo.Low")
+		}
 		off += 8
 	default:
 	}
@@ -1292,6 +1568,17 @@ func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *AcceptedReply) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.AcceptedReply")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Verf.Body) > 400 {
@@ -1335,7 +1622,7 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Verf.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Verf.Body")
 	}
 	v.Verf.Body = d.Bytes(b, off, int(n))
@@ -1346,7 +1633,7 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 	}
 	w = b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Data.Stat")
 	}
 	v.Data.Stat = enum
@@ -1368,6 +1655,47 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 		w := b[off : off+8 : off+8]
 		v.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 		v.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
+		off += 8
+	default:
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Verf.Flavor")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if n > 400 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Verf.Body")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Verf.Body")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Verf.Body")
+	}
+	off += xdr.Padded(int(n))
+	var kind AcceptStat
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Data.Stat")
+	}
+	w = b[off : off+4 : off+4]
+	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Data.Stat")
+	}
+	kind = enum
+	off += 4
+	switch kind {
+	case Success:
+	case ProgMismatch:
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Data.MismatchInfo.Low")
+		}
 		off += 8
 	default:
 	}
@@ -1452,6 +1780,17 @@ func (v *RejectedReply) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *RejectedReply) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.RejectedReply")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
@@ -1484,7 +1823,7 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
 	}
 	v.Stat = enum
@@ -1515,6 +1854,36 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 		off += 4
 	default:
 		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "Stat")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind RejectStat
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Stat")
+	}
+	w := b[off : off+4 : off+4]
+	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+	}
+	kind = enum
+	off += 4
+	switch kind {
+	case RPCMismatch:
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "MismatchInfo.Low")
+		}
+		off += 8
+	case AuthError:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "AuthStat")
+		}
+		off += 4
+	default:
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Stat")
 	}
 	return off, nil
 }
@@ -1615,6 +1984,17 @@ func (v *ReplyBody) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *ReplyBody) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.ReplyBody")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
@@ -1682,7 +2062,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
 	}
 	v.Stat = enum
@@ -1710,7 +2090,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Accepted.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) {
+		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Accepted.Verf.Body")
 		}
 		v.Accepted.Verf.Body = d.Bytes(b, off, int(n))
@@ -1721,7 +2101,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		}
 		w = b[off : off+4 : off+4]
 		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() {
+		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
 			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Accepted.Data.Stat")
 		}
 		v.Accepted.Data.Stat = enum2
@@ -1753,7 +2133,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		}
 		w := b[off : off+4 : off+4]
 		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() {
+		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
 			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Rejected.Stat")
 		}
 		v.Rejected.Stat = enum3
@@ -1787,6 +2167,89 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		}
 	default:
 		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "Stat")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind ReplyStat
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Stat")
+	}
+	w := b[off : off+4 : off+4]
+	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+	}
+	kind = enum
+	off += 4
+	switch kind {
+	case Accepted:
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Accepted.Verf.Flavor")
+		}
+		w := b[off : off+8 : off+8]
+		n := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if n > 400 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Accepted.Verf.Body")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Accepted.Verf.Body")
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Accepted.Verf.Body")
+		}
+		off += xdr.Padded(int(n))
+		var kind2 AcceptStat
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Accepted.Data.Stat")
+		}
+		w = b[off : off+4 : off+4]
+		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Accepted.Data.Stat")
+		}
+		kind2 = enum2
+		off += 4
+		switch kind2 {
+		case Success:
+		case ProgMismatch:
+			if len(b)-off < 8 {
+				return off, xdr.Short(b, off, 8, "Accepted.Data.MismatchInfo.Low")
+			}
+			off += 8
+		default:
+		}
+	case Denied:
+		var kind3 RejectStat
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Rejected.Stat")
+		}
+		w := b[off : off+4 : off+4]
+		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Rejected.Stat")
+		}
+		kind3 = enum3
+		off += 4
+		switch kind3 {
+		case RPCMismatch:
+			if len(b)-off < 8 {
+				return off, xdr.Short(b, off, 8, "Rejected.MismatchInfo.Low")
+			}
+			off += 8
+		case AuthError:
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Rejected.AuthStat")
+			}
+			off += 4
+		default:
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "Rejected.Stat")
+		}
+	default:
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Stat")
 	}
 	return off, nil
 }
@@ -1895,6 +2358,17 @@ func (v *Body) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Body) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.Body")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Type.Valid() {
@@ -1994,7 +2468,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
 	}
 	v.Type = enum
@@ -2026,7 +2500,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Call.Cred.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) {
+		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Call.Cred.Body")
 		}
 		v.Call.Cred.Body = d.Bytes(b, off, int(n))
@@ -2044,7 +2518,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Call.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Call.Verf.Body")
 		}
 		v.Call.Verf.Body = d.Bytes(b, off, int(n2))
@@ -2056,7 +2530,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() {
+		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
 			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Reply.Stat")
 		}
 		v.Reply.Stat = enum2
@@ -2084,7 +2558,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Reply.Accepted.Verf.Body")
 			}
-			if !xdr.ZeroPad(b, off, int(n3)) {
+			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
 				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Reply.Accepted.Verf.Body")
 			}
 			v.Reply.Accepted.Verf.Body = d.Bytes(b, off, int(n3))
@@ -2095,7 +2569,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() {
+			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
 				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Reply.Accepted.Data.Stat")
 			}
 			v.Reply.Accepted.Data.Stat = enum3
@@ -2127,7 +2601,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() {
+			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
 				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Reply.Rejected.Stat")
 			}
 			v.Reply.Rejected.Stat = enum4
@@ -2164,6 +2638,138 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	default:
 		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "Type")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind MsgType
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Type")
+	}
+	w := b[off : off+4 : off+4]
+	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
+	}
+	kind = enum
+	off += 4
+	switch kind {
+	case Call:
+		if len(b)-off < 24 {
+			return off, xdr.Short(b, off, 24, "Call.Rpcvers")
+		}
+		w := b[off : off+24 : off+24]
+		n := binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		if n > 400 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Call.Cred.Body")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Call.Cred.Body")
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Call.Cred.Body")
+		}
+		off += xdr.Padded(int(n))
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Call.Verf.Flavor")
+		}
+		w = b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if n2 > 400 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Call.Verf.Body")
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Call.Verf.Body")
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Call.Verf.Body")
+		}
+		off += xdr.Padded(int(n2))
+	case Reply:
+		var kind2 ReplyStat
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Reply.Stat")
+		}
+		w := b[off : off+4 : off+4]
+		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Reply.Stat")
+		}
+		kind2 = enum2
+		off += 4
+		switch kind2 {
+		case Accepted:
+			if len(b)-off < 8 {
+				return off, xdr.Short(b, off, 8, "Reply.Accepted.Verf.Flavor")
+			}
+			w := b[off : off+8 : off+8]
+			n3 := binary.BigEndian.Uint32(w[4:8])
+			off += 8
+			if n3 > 400 {
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "Reply.Accepted.Verf.Body")
+			}
+			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Reply.Accepted.Verf.Body")
+			}
+			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
+				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Reply.Accepted.Verf.Body")
+			}
+			off += xdr.Padded(int(n3))
+			var kind3 AcceptStat
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Reply.Accepted.Data.Stat")
+			}
+			w = b[off : off+4 : off+4]
+			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Reply.Accepted.Data.Stat")
+			}
+			kind3 = enum3
+			off += 4
+			switch kind3 {
+			case Success:
+			case ProgMismatch:
+				if len(b)-off < 8 {
+					return off, xdr.Short(b, off, 8, "Reply.Accepted.Data.MismatchInfo.Low")
+				}
+				off += 8
+			default:
+			}
+		case Denied:
+			var kind4 RejectStat
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Reply.Rejected.Stat")
+			}
+			w := b[off : off+4 : off+4]
+			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Reply.Rejected.Stat")
+			}
+			kind4 = enum4
+			off += 4
+			switch kind4 {
+			case RPCMismatch:
+				if len(b)-off < 8 {
+					return off, xdr.Short(b, off, 8, "Reply.Rejected.MismatchInfo.Low")
+				}
+				off += 8
+			case AuthError:
+				if len(b)-off < 4 {
+					return off, xdr.Short(b, off, 4, "Reply.Rejected.AuthStat")
+				}
+				off += 4
+			default:
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "Reply.Rejected.Stat")
+			}
+		default:
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "Reply.Stat")
+		}
+	default:
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Type")
 	}
 	return off, nil
 }
@@ -2271,6 +2877,17 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Message) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.Message")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Body.Type.Valid() {
@@ -2372,7 +2989,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
 	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "Body.Type")
 	}
 	v.Body.Type = enum
@@ -2404,7 +3021,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body.Call.Cred.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) {
+		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body.Call.Cred.Body")
 		}
 		v.Body.Call.Cred.Body = d.Bytes(b, off, int(n))
@@ -2422,7 +3039,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Body.Call.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Body.Call.Verf.Body")
 		}
 		v.Body.Call.Verf.Body = d.Bytes(b, off, int(n2))
@@ -2434,7 +3051,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() {
+		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
 			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Body.Reply.Stat")
 		}
 		v.Body.Reply.Stat = enum2
@@ -2462,7 +3079,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Body.Reply.Accepted.Verf.Body")
 			}
-			if !xdr.ZeroPad(b, off, int(n3)) {
+			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
 				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Body.Reply.Accepted.Verf.Body")
 			}
 			v.Body.Reply.Accepted.Verf.Body = d.Bytes(b, off, int(n3))
@@ -2473,7 +3090,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() {
+			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
 				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Body.Reply.Accepted.Data.Stat")
 			}
 			v.Body.Reply.Accepted.Data.Stat = enum3
@@ -2505,7 +3122,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() {
+			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
 				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Body.Reply.Rejected.Stat")
 			}
 			v.Body.Reply.Rejected.Stat = enum4
@@ -2542,6 +3159,138 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	default:
 		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "Body.Type")
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind MsgType
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "XID")
+	}
+	w := b[off : off+8 : off+8]
+	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "Body.Type")
+	}
+	kind = enum
+	off += 8
+	switch kind {
+	case Call:
+		if len(b)-off < 24 {
+			return off, xdr.Short(b, off, 24, "Body.Call.Rpcvers")
+		}
+		w := b[off : off+24 : off+24]
+		n := binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		if n > 400 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Body.Call.Cred.Body")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body.Call.Cred.Body")
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body.Call.Cred.Body")
+		}
+		off += xdr.Padded(int(n))
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Body.Call.Verf.Flavor")
+		}
+		w = b[off : off+8 : off+8]
+		n2 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if n2 > 400 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Body.Call.Verf.Body")
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Body.Call.Verf.Body")
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Body.Call.Verf.Body")
+		}
+		off += xdr.Padded(int(n2))
+	case Reply:
+		var kind2 ReplyStat
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Body.Reply.Stat")
+		}
+		w := b[off : off+4 : off+4]
+		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Body.Reply.Stat")
+		}
+		kind2 = enum2
+		off += 4
+		switch kind2 {
+		case Accepted:
+			if len(b)-off < 8 {
+				return off, xdr.Short(b, off, 8, "Body.Reply.Accepted.Verf.Flavor")
+			}
+			w := b[off : off+8 : off+8]
+			n3 := binary.BigEndian.Uint32(w[4:8])
+			off += 8
+			if n3 > 400 {
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "Body.Reply.Accepted.Verf.Body")
+			}
+			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Body.Reply.Accepted.Verf.Body")
+			}
+			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
+				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Body.Reply.Accepted.Verf.Body")
+			}
+			off += xdr.Padded(int(n3))
+			var kind3 AcceptStat
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Reply.Accepted.Data.Stat")
+			}
+			w = b[off : off+4 : off+4]
+			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Body.Reply.Accepted.Data.Stat")
+			}
+			kind3 = enum3
+			off += 4
+			switch kind3 {
+			case Success:
+			case ProgMismatch:
+				if len(b)-off < 8 {
+					return off, xdr.Short(b, off, 8, "Body.Reply.Accepted.Data.MismatchInfo.Low")
+				}
+				off += 8
+			default:
+			}
+		case Denied:
+			var kind4 RejectStat
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Body.Reply.Rejected.Stat")
+			}
+			w := b[off : off+4 : off+4]
+			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Body.Reply.Rejected.Stat")
+			}
+			kind4 = enum4
+			off += 4
+			switch kind4 {
+			case RPCMismatch:
+				if len(b)-off < 8 {
+					return off, xdr.Short(b, off, 8, "Body.Reply.Rejected.MismatchInfo.Low")
+				}
+				off += 8
+			case AuthError:
+				if len(b)-off < 4 {
+					return off, xdr.Short(b, off, 4, "Body.Reply.Rejected.AuthStat")
+				}
+				off += 4
+			default:
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "Body.Reply.Rejected.Stat")
+			}
+		default:
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "Body.Reply.Stat")
+		}
+	default:
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Body.Type")
 	}
 	return off, nil
 }
@@ -2624,6 +3373,17 @@ func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *AuthSysParms) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("oncrpc.AuthSysParms")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.MachineName) > 255 {
@@ -2667,7 +3427,7 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "MachineName")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "MachineName")
 	}
 	v.MachineName = d.Bytes(b, off, int(n))
@@ -2695,6 +3455,40 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 		s[i] = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *AuthSysParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Stamp")
+	}
+	w := b[off : off+8 : off+8]
+	n := binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	if n > 255 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "MachineName")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "MachineName")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "MachineName")
+	}
+	off += xdr.Padded(int(n))
+	if len(b)-off < 12 {
+		return off, xdr.Short(b, off, 12, "UID")
+	}
+	w = b[off : off+12 : off+12]
+	n2 := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n2 > 16 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "Gids")
+	}
+	if uint64(n2)*4 > uint64(len(b)-off) {
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "Gids")
+	}
+	off += int(n2) * 4
 	return off, nil
 }
 

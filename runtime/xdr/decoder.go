@@ -35,20 +35,24 @@ type DecoderOptions struct {
 	// union arms out of the Decoder's own memory: both are valid until the
 	// input is overwritten or the Decoder is reset.
 	Alias bool
+	// Lenient switches rules off, one by one. Default: all are in force.
+	Lenient Lenient
 }
+
+// checker is Checker, embedded without showing as a field.
+type checker = Checker
 
 // Decoder reads values from a buffer. The zero Decoder is at the end of an
 // empty input; it is not for concurrent use.
 type Decoder struct {
-	buf   []byte
-	off   int
-	alias bool
-	used  bool // one of the following is not as after Reset
-	depth int  // levels entered
-	mem   int  // bytes charged to the budget
-	arena []byte
-	slabs []slab
-	opt   DecoderOptions
+	checker // its rules
+	buf     []byte
+	off     int
+	alias   bool
+	used    bool   // one of the following is not as after Reset
+	mem     uint64 // bytes charged to the budget
+	arena   []byte
+	slabs   []slab
 
 	chunks   []Item // out of line items still to be taken
 	mode     matchMode
@@ -61,8 +65,8 @@ type Decoder struct {
 func NewDecoder(b []byte, opt *DecoderOptions) *Decoder {
 	d := new(Decoder)
 	if opt != nil {
-		d.opt = *opt
-		d.alias = opt.Alias
+		own := *opt
+		d.opt, d.alias = &own, own.Alias
 	}
 	d.Reset(b)
 	return d
@@ -71,17 +75,17 @@ func NewDecoder(b []byte, opt *DecoderOptions) *Decoder {
 // Reset makes d read from b. Values decoded earlier in aliasing mode
 // are invalid from here on.
 func (d *Decoder) Reset(b []byte) {
-	d.buf, d.off = b, 0
+	d.buf, d.off, d.depth = b, 0, 0
 	if d.used {
 		d.resetUsed()
 	}
 }
 
 // resetUsed is the part of Reset that few messages need: those that
-// allocated, nested or had items out of line.
+// allocated or had items out of line.
 func (d *Decoder) resetUsed() {
 	d.used = false
-	d.depth, d.mem = 0, 0
+	d.mem = 0
 	d.arena = nil // it belongs to the values decoded
 	for _, s := range d.slabs {
 		s.rewind()
@@ -115,7 +119,7 @@ func (d *Decoder) Rest() []byte { return d.buf[d.off:] }
 // Done returns an error if bytes of the input, or items out of line, are left
 // over.
 func (d *Decoder) Done() error {
-	if n := len(d.buf) - d.off; n != 0 {
+	if n := len(d.buf) - d.off; n != 0 && d.Refuses(CodeTrailing) {
 		return Fail(CodeTrailing, d.off, uint64(n), 0, "")
 	}
 	return d.chunksDone()
@@ -142,34 +146,22 @@ func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
 	return d.arena[k : k+n : k+n]
 }
 
-// Charge takes n bytes from the memory budget. For generated code.
-func (d *Decoder) Charge(n, off int) *Error {
-	left := limit(d.opt.Limits.MaxMemory, defaultMemoryFactor*len(d.buf)+defaultMemoryBase) - d.mem
-	if n > left {
-		return Fail(CodeMemory, off, uint64(n), uint64(left), "")
+// charge takes the memory of n values of size bytes from the budget. All in 64
+// bits: on a 32-bit machine the product may not fit an int.
+func (d *Decoder) charge(n, size, off int) *Error {
+	left := uint64(len(d.buf))*defaultMemoryFactor + defaultMemoryBase
+	if d.opt != nil && d.opt.Limits.MaxMemory != 0 {
+		left = uint64(limit(d.opt.Limits.MaxMemory, 0))
 	}
-	d.mem += n
+	left -= min(left, d.mem)
+	want := uint64(n) * uint64(size)
+	if want > left {
+		return Fail(CodeMemory, off, want, left, "")
+	}
+	d.mem += want
 	d.used = true
 	return nil
 }
-
-// Enter counts one level of a type that contains itself; Leave must follow
-// unless decoding fails. For generated code.
-func (d *Decoder) Enter(off int) *Error {
-	if most := limit(d.opt.Limits.MaxDepth, defaultDepth); d.depth >= most {
-		return Fail(CodeDepth, off, uint64(d.depth)+1, uint64(most), "")
-	}
-	d.depth++
-	d.used = true
-	return nil
-}
-
-// Leave undoes Enter. For generated code.
-func (d *Decoder) Leave() { d.depth-- }
-
-// MaxElements is the count limit for elements without bytes on the wire. For
-// generated code.
-func (d *Decoder) MaxElements() int { return limit(d.opt.Limits.MaxElements, defaultElements) }
 
 // ZeroPad reports whether the padding after n bytes of opaque data at off,
 // which the caller knows to be in b, is zero (RFC 4506 §3). For generated code.

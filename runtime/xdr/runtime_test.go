@@ -133,7 +133,7 @@ func TestMemoryBudget(t *testing.T) {
 
 func TestLimitsOff(t *testing.T) {
 	d := NewDecoder(nil, &DecoderOptions{Limits: Limits{MaxMemory: -1, MaxDepth: -1, MaxElements: -1}})
-	if err := d.Charge(math.MaxInt/2, 0); err != nil {
+	if err := d.charge(1, math.MaxInt/2, 0); err != nil {
 		t.Error(err)
 	}
 	if d.MaxElements() != math.MaxInt {

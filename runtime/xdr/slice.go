@@ -14,7 +14,7 @@ func Resize[T any](d *Decoder, s []T, n, size, off int) ([]T, *Error) {
 }
 
 func enlarge[T any](d *Decoder, s []T, n, size, off int) ([]T, *Error) {
-	if err := d.Charge(n*size, off); err != nil {
+	if err := d.charge(n, size, off); err != nil {
 		return s, err
 	}
 	return slices.Grow(s[:cap(s)], n-cap(s))[:n], nil
@@ -27,7 +27,7 @@ func Extend[T any](d *Decoder, s []T, size, off int) ([]T, *Error) {
 		return s, nil
 	}
 	n := max(2*cap(s), 4)
-	if err := d.Charge((n-cap(s))*size, off); err != nil {
+	if err := d.charge(n-cap(s), size, off); err != nil {
 		return s, err
 	}
 	t := make([]T, len(s), n)
@@ -59,7 +59,7 @@ func (s *typedSlab[T]) next() *T {
 // capacity of its slices; in copying mode it belongs to the value. size is
 // its memory in bytes, charged to the budget. For generated code.
 func New[T any](d *Decoder, size, off int) (*T, *Error) {
-	if err := d.Charge(size, off); err != nil {
+	if err := d.charge(1, size, off); err != nil {
 		return nil, err
 	}
 	if !d.alias {

@@ -113,6 +113,17 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Status) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Status")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -131,10 +142,24 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := Status(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -242,6 +267,17 @@ func (v *Type) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Type) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Type")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
@@ -260,10 +296,24 @@ func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
 	}
 	(*v) = enum
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Type) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	enum := Type(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+	}
 	off += 4
 	return off, nil
 }
@@ -337,6 +387,17 @@ func (v *Device) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Device) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Device")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -354,6 +415,15 @@ func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
 	v.MajorNo = binary.BigEndian.Uint32(w[0:4])
 	v.MinorNo = binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Device) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "MajorNo")
+	}
 	off += 8
 	return off, nil
 }
@@ -428,6 +498,17 @@ func (v *Time) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Time) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Time")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
@@ -445,6 +526,15 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
 	v.Seconds = binary.BigEndian.Uint32(w[0:4])
 	v.Nanoseconds = binary.BigEndian.Uint32(w[4:8])
+	off += 8
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Time) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Seconds")
+	}
 	off += 8
 	return off, nil
 }
@@ -530,6 +620,17 @@ func (v *Attr) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Attr) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Attr")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Type.Valid() {
@@ -564,7 +665,7 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+84 : off+84]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
 	}
 	v.Type = enum
@@ -584,6 +685,20 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	v.Modified.Nanoseconds = binary.BigEndian.Uint32(w[72:76])
 	v.Changed.Seconds = binary.BigEndian.Uint32(w[76:80])
 	v.Changed.Nanoseconds = binary.BigEndian.Uint32(w[80:84])
+	off += 84
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Attr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 84 {
+		return off, xdr.Short(b, off, 84, "Type")
+	}
+	w := b[off : off+84 : off+84]
+	enum := Type(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
+	}
 	off += 84
 	return off, nil
 }
@@ -675,6 +790,17 @@ func (v *OptAttr) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *OptAttr) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.OptAttr")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -717,10 +843,10 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 {
+	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
 	}
-	v.Present = word == 1
+	v.Present = word != 0
 	off += 4
 	if v.Present != old {
 		switch old {
@@ -736,7 +862,7 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() {
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Attr.Type")
 		}
 		v.Attr.Type = enum
@@ -756,6 +882,35 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		v.Attr.Modified.Nanoseconds = binary.BigEndian.Uint32(w[72:76])
 		v.Attr.Changed.Seconds = binary.BigEndian.Uint32(w[76:80])
 		v.Attr.Changed.Nanoseconds = binary.BigEndian.Uint32(w[80:84])
+		off += 84
+	case false:
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *OptAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind bool
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Present")
+	}
+	w := b[off : off+4 : off+4]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
+	}
+	kind = word != 0
+	off += 4
+	switch kind {
+	case true:
+		if len(b)-off < 84 {
+			return off, xdr.Short(b, off, 84, "Attr.Type")
+		}
+		w := b[off : off+84 : off+84]
+		enum := Type(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Attr.Type")
+		}
 		off += 84
 	case false:
 	}
@@ -835,6 +990,17 @@ func (v *Handle) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Handle) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Handle")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len((*v)) > 64 {
@@ -861,10 +1027,31 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
 	}
 	(*v) = d.Bytes(b, off, int(n))
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if n > 64 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -945,6 +1132,17 @@ func (v *OptHandle) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *OptHandle) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.OptHandle")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -972,10 +1170,10 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 {
+	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
 	}
-	v.Present = word == 1
+	v.Present = word != 0
 	off += 4
 	if v.Present != old {
 		switch old {
@@ -998,10 +1196,46 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Handle")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) {
+		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Handle")
 		}
 		v.Handle = d.Bytes(b, off, int(n))
+		off += xdr.Padded(int(n))
+	case false:
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *OptHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var kind bool
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Present")
+	}
+	w := b[off : off+4 : off+4]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
+	}
+	kind = word != 0
+	off += 4
+	switch kind {
+	case true:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Handle")
+		}
+		w := b[off : off+4 : off+4]
+		n := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if n > 64 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "Handle")
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Handle")
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Handle")
+		}
 		off += xdr.Padded(int(n))
 	case false:
 	}
@@ -1094,6 +1328,17 @@ func (v *Entry) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Entry) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Entry")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
@@ -1144,7 +1389,7 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name")
 	}
 	v.Name = d.Bytes(b, off, int(n))
@@ -1164,10 +1409,10 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 {
+	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present")
 	}
-	v.Handle.Present = word == 1
+	v.Handle.Present = word != 0
 	off += 4
 	if v.Handle.Present != old {
 		switch old {
@@ -1190,10 +1435,70 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) {
+		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle")
 		}
 		v.Handle.Handle = d.Bytes(b, off, int(n2))
+		off += xdr.Padded(int(n2))
+	case false:
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if len(b)-off < 12 {
+		return off, xdr.Short(b, off, 12, "ID")
+	}
+	w := b[off : off+12 : off+12]
+	n := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	if n > 255 {
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name")
+	}
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name")
+	}
+	off += xdr.Padded(int(n))
+	if len(b)-off < 8 {
+		return off, xdr.Short(b, off, 8, "Cookie")
+	}
+	off += 8
+	if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
+		return off, err.In("Attr")
+	}
+	var kind bool
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Handle.Present")
+	}
+	w = b[off : off+4 : off+4]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present")
+	}
+	kind = word != 0
+	off += 4
+	switch kind {
+	case true:
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Handle.Handle")
+		}
+		w := b[off : off+4 : off+4]
+		n2 := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if n2 > 64 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle")
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle")
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle")
+		}
 		off += xdr.Padded(int(n2))
 	case false:
 	}
@@ -1288,6 +1593,17 @@ func (v *Listing) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Listing) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Listing")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
@@ -1351,7 +1667,7 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	list := v.Entries[:0]
-	for more == 1 {
+	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 168, off); err != nil {
 				return off, err.In("Entries")
@@ -1372,7 +1688,7 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Entries", len(list)-1)
 		}
-		if !xdr.ZeroPad(b, off, int(n)) {
+		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Entries", len(list)-1)
 		}
 		p.Name = d.Bytes(b, off, int(n))
@@ -1392,10 +1708,10 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 		w = b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 {
+		if word > 1 && d.Refuses(xdr.CodeBool) {
 			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Entries", len(list)-1)
 		}
-		p.Handle.Present = word == 1
+		p.Handle.Present = word != 0
 		off += 4
 		if p.Handle.Present != old {
 			switch old {
@@ -1418,7 +1734,7 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Entries", len(list)-1)
 			}
-			if !xdr.ZeroPad(b, off, int(n2)) {
+			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Entries", len(list)-1)
 			}
 			p.Handle.Handle = d.Bytes(b, off, int(n2))
@@ -1441,10 +1757,101 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w = b[off : off+4 : off+4]
 	word2 := binary.BigEndian.Uint32(w[0:4])
-	if word2 > 1 {
+	if word2 > 1 && d.Refuses(xdr.CodeBool) {
 		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "EOF")
 	}
-	v.EOF = word2 == 1
+	v.EOF = word2 != 0
+	off += 4
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
+		return off, err.In("DirAttr")
+	}
+	if len(b)-off < 12 {
+		return off, xdr.Short(b, off, 12, "Verifier")
+	}
+	w := b[off : off+12 : off+12]
+	more := binary.BigEndian.Uint32(w[8:12])
+	off += 12
+	i := 0
+	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+		if len(b)-off < 12 {
+			return off, xdr.Short(b, off, 12, "ID").At("Entries", i)
+		}
+		w := b[off : off+12 : off+12]
+		n := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		if n > 255 {
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("Entries", i)
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Entries", i)
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Entries", i)
+		}
+		off += xdr.Padded(int(n))
+		if len(b)-off < 8 {
+			return off, xdr.Short(b, off, 8, "Cookie").At("Entries", i)
+		}
+		off += 8
+		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
+			return off, err.In("Attr").At("Entries", i)
+		}
+		var kind bool
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Handle.Present").At("Entries", i)
+		}
+		w = b[off : off+4 : off+4]
+		word := binary.BigEndian.Uint32(w[0:4])
+		if word > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Entries", i)
+		}
+		kind = word != 0
+		off += 4
+		switch kind {
+		case true:
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Handle.Handle").At("Entries", i)
+			}
+			w := b[off : off+4 : off+4]
+			n2 := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if n2 > 64 {
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("Entries", i)
+			}
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Entries", i)
+			}
+			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Entries", i)
+			}
+			off += xdr.Padded(int(n2))
+		case false:
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Entries")
+		}
+		w = b[off : off+4 : off+4]
+		more = binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Entries")
+	}
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "EOF")
+	}
+	w = b[off : off+4 : off+4]
+	word2 := binary.BigEndian.Uint32(w[0:4])
+	if word2 > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "EOF")
+	}
 	off += 4
 	return off, nil
 }
@@ -1541,6 +1948,17 @@ func (v *Reply) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Reply) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Reply")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
@@ -1612,7 +2030,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() {
+	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Status")
 	}
 	v.Status = enum
@@ -1638,7 +2056,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list := v.Listing.Entries[:0]
-		for more == 1 {
+		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list) == cap(list) {
 				if list, err = xdr.Extend(d, list, 168, off); err != nil {
 					return off, err.In("Listing.Entries")
@@ -1659,7 +2077,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Listing.Entries", len(list)-1)
 			}
-			if !xdr.ZeroPad(b, off, int(n)) {
+			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Listing.Entries", len(list)-1)
 			}
 			p.Name = d.Bytes(b, off, int(n))
@@ -1679,10 +2097,10 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 			w = b[off : off+4 : off+4]
 			word := binary.BigEndian.Uint32(w[0:4])
-			if word > 1 {
+			if word > 1 && d.Refuses(xdr.CodeBool) {
 				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Listing.Entries", len(list)-1)
 			}
-			p.Handle.Present = word == 1
+			p.Handle.Present = word != 0
 			off += 4
 			if p.Handle.Present != old2 {
 				switch old2 {
@@ -1705,7 +2123,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Listing.Entries", len(list)-1)
 				}
-				if !xdr.ZeroPad(b, off, int(n2)) {
+				if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
 					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Listing.Entries", len(list)-1)
 				}
 				p.Handle.Handle = d.Bytes(b, off, int(n2))
@@ -1728,13 +2146,122 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 		w = b[off : off+4 : off+4]
 		word2 := binary.BigEndian.Uint32(w[0:4])
-		if word2 > 1 {
+		if word2 > 1 && d.Refuses(xdr.CodeBool) {
 			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Listing.EOF")
 		}
-		v.Listing.EOF = word2 == 1
+		v.Listing.EOF = word2 != 0
 		off += 4
 	default:
 		if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
+			return off, err.In("DirAttr")
+		}
+	}
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
+	var kind Status
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "Status")
+	}
+	w := b[off : off+4 : off+4]
+	enum := Status(binary.BigEndian.Uint32(w[0:4]))
+	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Status")
+	}
+	kind = enum
+	off += 4
+	switch kind {
+	case StatusOk:
+		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
+			return off, err.In("Listing.DirAttr")
+		}
+		if len(b)-off < 12 {
+			return off, xdr.Short(b, off, 12, "Listing.Verifier")
+		}
+		w := b[off : off+12 : off+12]
+		more := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		i := 0
+		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+			if len(b)-off < 12 {
+				return off, xdr.Short(b, off, 12, "ID").At("Listing.Entries", i)
+			}
+			w := b[off : off+12 : off+12]
+			n := binary.BigEndian.Uint32(w[8:12])
+			off += 12
+			if n > 255 {
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("Listing.Entries", i)
+			}
+			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Listing.Entries", i)
+			}
+			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Listing.Entries", i)
+			}
+			off += xdr.Padded(int(n))
+			if len(b)-off < 8 {
+				return off, xdr.Short(b, off, 8, "Cookie").At("Listing.Entries", i)
+			}
+			off += 8
+			if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
+				return off, err.In("Attr").At("Listing.Entries", i)
+			}
+			var kind2 bool
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Handle.Present").At("Listing.Entries", i)
+			}
+			w = b[off : off+4 : off+4]
+			word := binary.BigEndian.Uint32(w[0:4])
+			if word > 1 && c.Refuses(xdr.CodeBool) {
+				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Listing.Entries", i)
+			}
+			kind2 = word != 0
+			off += 4
+			switch kind2 {
+			case true:
+				if len(b)-off < 4 {
+					return off, xdr.Short(b, off, 4, "Handle.Handle").At("Listing.Entries", i)
+				}
+				w := b[off : off+4 : off+4]
+				n2 := binary.BigEndian.Uint32(w[0:4])
+				off += 4
+				if n2 > 64 {
+					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("Listing.Entries", i)
+				}
+				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Listing.Entries", i)
+				}
+				if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Listing.Entries", i)
+				}
+				off += xdr.Padded(int(n2))
+			case false:
+			}
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Listing.Entries")
+			}
+			w = b[off : off+4 : off+4]
+			more = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			i++
+		}
+		if more != 0 {
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Listing.Entries")
+		}
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Listing.EOF")
+		}
+		w = b[off : off+4 : off+4]
+		word2 := binary.BigEndian.Uint32(w[0:4])
+		if word2 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Listing.EOF")
+		}
+		off += 4
+	default:
+		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
 			return off, err.In("DirAttr")
 		}
 	}
@@ -1817,6 +2344,17 @@ func (v *Blob) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// CheckXDR returns how many bytes the value at the front of b takes, or the error
+// that decoding it gives; see package xdr. It does not use v, which may be nil.
+func (v *Blob) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	n, err := v.SkipXDR(&c, b, 0)
+	if err != nil {
+		return 0, err.Of("dirplus.Blob")
+	}
+	return n, nil
+}
+
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
@@ -1837,10 +2375,28 @@ func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) {
+	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
 	}
 	(*v) = d.Bytes(b, off, int(n))
+	off += xdr.Padded(int(n))
+	return off, nil
+}
+
+// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+func (v *Blob) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "")
+	}
+	w := b[off : off+4 : off+4]
+	n := binary.BigEndian.Uint32(w[0:4])
+	off += 4
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }

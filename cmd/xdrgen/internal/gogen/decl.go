@@ -212,12 +212,25 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 		jen.Return(jen.Id("d").Dot("Done").Call()),
 	)
 
+	g.f.Comment("// CheckXDR returns how many bytes the value at the front of b takes, or the error")
+	g.f.Comment("// that decoding it gives; see package xdr. It does not use v, which may be nil.")
+	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte(), jen.Id("opt").Op("*").Qual(xdrPath, "DecoderOptions")).Params(jen.Int(), jen.Error()).Block(
+		jen.Id("c").Op(":=").Qual(xdrPath, "NewChecker").Call(jen.Id("opt")),
+		jen.List(jen.Id("n"), jen.Err()).Op(":=").Id("v").Dot("SkipXDR").Call(jen.Op("&").Id("c"), jen.Id("b"), jen.Lit(0)),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Lit(0), jen.Err().Dot("Of").Call(root.Clone()))),
+		jen.Return(jen.Id("n"), jen.Nil()),
+	)
+
 	g.f.Comment("// PutXDR encodes v into b at off, for other generated code; see package xdr.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Params(jen.Int(), errPtr()).Block(g.putBody(c)...)
 	g.f.Comment("// GetXDR decodes v from b at off, for other generated code; see package xdr.")
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), errPtr()).Block(g.getBody(d, c)...)
+		Params(jen.Int(), errPtr()).Block(g.getBody(g.newGetter(), d, c)...)
+
+	g.f.Comment("// SkipXDR checks the value in b at off, for other generated code; see package xdr.")
+	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Params(jen.Int(), errPtr()).Block(g.getBody(g.newChecker(), d, c)...)
 
 	g.f.Comment("// ResetXDR empties v, but keeps the capacity of its slices.")
 	z := &resetter{g: g, vars: &local{}}
@@ -244,19 +257,18 @@ func (g *gen) putBody(c codec) []jen.Code {
 	return g.body(p.code, nil)
 }
 
-func (g *gen) getBody(d *ir.Decl, c codec) []jen.Code {
+func (g *gen) getBody(r *getter, d *ir.Decl, c codec) []jen.Code {
 	g.needErr = d.Recursive
-	r := &getter{g: g, vars: &local{}, buf: "b", off: "off"}
 	c.get(r, self())
 	r.flush()
 	if !d.Recursive {
 		return g.body(r.code, nil)
 	}
 	enter := []jen.Code{
-		jen.If(jen.Err().Op("=").Id("d").Dot("Enter").Call(jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
+		jen.If(jen.Err().Op("=").Id(r.state).Dot("Enter").Call(jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
 			jen.Return(jen.Id("off"), jen.Err())),
 	}
-	return g.body(append(enter, r.code...), jen.Id("d").Dot("Leave").Call())
+	return g.body(append(enter, r.code...), jen.Id(r.state).Dot("Leave").Call())
 }
 
 // body frames the statements of a codec: the error variable where one is used,

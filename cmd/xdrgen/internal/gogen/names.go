@@ -28,7 +28,7 @@ var taken = map[string]bool{"Extension": true, "DDPBindings": true}
 var methods = map[string]bool{
 	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "AppendBinary": true,
 	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
-	"ResetXDR": true, "String": true, "Valid": true,
+	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "String": true, "Valid": true,
 }
 
 // initialisms are written in capitals, as Go does.

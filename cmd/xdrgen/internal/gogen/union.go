@@ -155,6 +155,10 @@ func (g *gen) sizeUnion(s *sizer, d *ir.Decl, v place) {
 // getUnion reads the discriminant, empties the arm that was selected before if
 // it is another, and reads the arm.
 func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
+	if r.check {
+		g.checkUnion(r, d, v)
+		return
+	}
 	disc := g.field(v, d.Disc)
 	old := r.vars.name("old")
 	r.stmt(jen.Id(old).Op(":=").Add(disc.x()))
@@ -181,6 +185,23 @@ func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
 			}
 			q.get(a.Field.Type, g.arm(d, a, v))
 		})
+	}, []jen.Code{jen.Return(jen.Id(r.off), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
+}
+
+// checkUnion reads the discriminant, and steps over the arm.
+func (g *gen) checkUnion(r *getter, d *ir.Decl, v place) {
+	disc, kind := g.field(v, d.Disc), r.vars.name("kind")
+	disc.x = id(kind)
+	r.stmt(jen.Var().Id(kind).Add(g.goType(d.Disc.Type)))
+	r.check = false
+	r.get(d.Disc.Type, disc)
+	r.check = true
+	r.flush()
+	r.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
+		if a.Field == nil {
+			return nil
+		}
+		return r.block(func(q *getter) { q.get(a.Field.Type, g.field(v, a.Field)) })
 	}, []jen.Code{jen.Return(jen.Id(r.off), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
 }
 

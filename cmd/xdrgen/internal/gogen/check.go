@@ -1,0 +1,119 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// This file is what a check-only reader does otherwise than a decoder: it steps
+// over elements together where nothing in them could be refused.
+
+// pure reports whether every value of t has the same size and any bytes will
+// do: there is nothing to refuse but their want.
+func pure(t *ir.Type) bool {
+	switch t.Kind {
+	case ir.Int, ir.Uint, ir.Hyper, ir.Uhyper, ir.Float, ir.Double, ir.Quad:
+		return true
+	case ir.FixedOpaque:
+		return t.Len%4 == 0
+	case ir.FixedArray:
+		return pure(t.Elem)
+	case ir.Ref:
+		switch t.Ref.Kind {
+		case ir.Enum:
+			return t.Ref.Open
+		case ir.Typedef:
+			return pure(t.Ref.Type)
+		case ir.Struct:
+			if t.Ref.List != nil || t.Ref.Recursive {
+				return false
+			}
+			for _, f := range t.Ref.Fields {
+				if !pure(f.Type) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// index makes the variable of a loop, and tells whether its body used it.
+type index struct {
+	name string
+	used bool
+}
+
+func (i *index) x() *jen.Statement {
+	i.used = true
+	return jen.Id(i.name)
+}
+
+// count writes a loop of n rounds.
+func (i *index) count(n jen.Code, body []jen.Code) jen.Code {
+	if i.used {
+		return jen.For(jen.Id(i.name).Op(":=").Range().Add(n)).Block(body...)
+	}
+	return jen.For(jen.Range().Add(n)).Block(body...)
+}
+
+// passFixed steps over an array of fixed length that is no part of a run.
+func (r *getter) passFixed(t *ir.Type, v place) {
+	i := &index{name: r.vars.name("i")}
+	if pure(t.Elem) && steps(t.Elem, flatLimit) >= 0 {
+		// Short input is refused at the element that it ends in, as a decoder does.
+		size := fixedLen(t.Elem)
+		left := r.vars.name("left")
+		short := r.block(func(q *getter) {
+			q.stmt(jen.Id(r.off).Op("+=").Id(left).Op("*").Lit(size))
+			q.get(t.Elem, v.elem(nil, id(left)))
+		})
+		if size == 0 {
+			return
+		}
+		r.stmt(
+			jen.If(
+				jen.Id(left).Op(":=").Parens(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)).Op("/").Lit(size),
+				jen.Id(left).Op("<").Lit(int(t.Len)),
+			).Block(short...),
+			jen.Id(r.off).Op("+=").Lit(size*int(t.Len)),
+		)
+		return
+	}
+	body := r.block(func(q *getter) { q.get(t.Elem, v.elem(nil, i.x)) })
+	r.stmt(i.count(jen.Lit(int(t.Len)), body))
+}
+
+// passElements steps over the n elements of an array, which the input is long
+// enough for.
+func (r *getter) passElements(elem *ir.Type, n string, v place) {
+	count := jen.Int().Call(jen.Id(n))
+	if pure(elem) {
+		if size := fixedLen(elem); size > 0 {
+			r.stmt(jen.Id(r.off).Op("+=").Add(count).Op("*").Lit(size))
+		}
+		return
+	}
+	i := &index{name: r.vars.name("i")}
+	body := r.block(func(q *getter) {
+		q.checked = elem.Size.Fixed() && steps(elem, flatLimit) >= 0
+		q.get(elem, v.elem(nil, i.x))
+	})
+	r.stmt(i.count(count, body))
+}
+
+// passList steps over a list.
+func (r *getter) passList(node *ir.Decl, more string, v place) {
+	i := &index{name: r.vars.name("i")}
+	body := r.block(func(q *getter) {
+		q.elem(node, v.elem(nil, i.x), "")
+		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
+	})
+	if i.used {
+		r.stmt(jen.Id(i.name).Op(":=").Lit(0))
+		body = append(body, jen.Id(i.name).Op("++"))
+	}
+	r.stmt(r.whileMore(more, v, body)...)
+}

@@ -1,0 +1,210 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// This file is the part of getter for arrays, optional data and lists.
+
+func (r *getter) fixedArray(t *ir.Type, v place) {
+	if steps(t, flatLimit) >= 0 {
+		for i := 0; i < int(t.Len); i++ {
+			i := i
+			r.get(t.Elem, v.elem(func() *jen.Statement { return v.x().Index(jen.Lit(i)) },
+				func() *jen.Statement { return jen.Lit(i) }))
+		}
+		return
+	}
+	r.flush()
+	if r.check {
+		r.passFixed(t, v)
+		return
+	}
+	r.loop(t.Elem, v, false)
+}
+
+// loop reads the elements of v, an array or slice of the right length. ready
+// says that their bytes are known to be there.
+func (r *getter) loop(elem *ir.Type, v place, ready bool) {
+	l := r.g.each(r.vars, elem, v)
+	body := r.block(func(q *getter) {
+		q.checked = ready && steps(elem, flatLimit) >= 0
+		q.get(elem, l.elem)
+	})
+	r.stmt(l.loop(body)...)
+}
+
+func (r *getter) array(t *ir.Type, v place) {
+	n := r.count("n", v)
+	r.flush()
+	r.bound(t, n, v)
+	if v.site == nil || r.check {
+		r.elements(t, n, v)
+		return
+	}
+	// The elements may be out of line: read them from wherever they are. Only
+	// arrays whose elements have one size can be told from what is left.
+	buf, off := r.vars.name("bb"), r.vars.name("at")
+	data, ok := r.vars.name("data"), r.vars.name("ok")
+	r.g.needErr = true
+	r.stmt(
+		jen.List(jen.Id(buf), jen.Id(off)).Op(":=").List(jen.Id(r.buf), jen.Id(r.off)),
+		jen.Id(ok).Op(":=").False(),
+		jen.If(jen.Id("d").Dot("Reinserts").Call()).Block(
+			jen.Var().Id(data).Index().Byte(),
+			jen.If(
+				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id("d").Dot("TakeArray").Call(v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
+				jen.Err().Op("!=").Nil(),
+			).Block(jen.Return(jen.Id(r.off), v.wrap(id("err")))),
+			jen.If(jen.Id(ok)).Block(jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Id(data), jen.Lit(0))),
+		),
+	)
+	q := r.sub()
+	q.buf, q.off = buf, off
+	q.elements(t, n, v)
+	r.stmt(q.code...)
+	r.stmt(
+		jen.If(jen.Op("!").Id(ok)).Block(jen.Id(r.off).Op("=").Id(off)).Else().If(jen.Id(off).Op("!=").Len(jen.Id(buf))).Block(
+			jen.Return(jen.Id(r.off), v.fail("CodeChunk", jen.Id(r.off), jen.Uint64().Call(jen.Len(jen.Id(buf))), jen.Uint64().Call(jen.Id(off))))),
+	)
+}
+
+// elements reads the n elements of an array: first a look at whether they can
+// be there at all, then memory, then they.
+func (r *getter) elements(t *ir.Type, n string, v place) {
+	least := t.Elem.Size.Min
+	if least > 0 {
+		left := jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off))
+		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op("*").Lit(int(least)).Op(">").Add(left)).Block(
+			jen.Return(jen.Id(r.off), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
+				jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)).Op("/").Lit(int(least))))))
+	} else {
+		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op(">").Uint64().Call(jen.Id(r.state).Dot("MaxElements").Call())).Block(
+			jen.Return(jen.Id(r.off), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
+				jen.Uint64().Call(jen.Id(r.state).Dot("MaxElements").Call())))))
+	}
+	if r.check {
+		r.passElements(t.Elem, n, v)
+		return
+	}
+	r.fallible(v.x(), jen.Qual(xdrPath, "Resize").Call(jen.Id("d"), v.x(), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
+	r.loop(t.Elem, v, t.Elem.Size.Fixed())
+}
+
+// optional reads the word that says whether data follows, and then the data;
+// what is absent is left empty.
+func (r *getter) optional(t *ir.Type, v place) {
+	more := r.count("more", v)
+	r.flush()
+	r.stmt(r.presence(jen.Id(more).Op(">").Lit(1), more, v))
+	var present, absent []jen.Code
+	switch {
+	case r.check:
+		present = r.block(func(q *getter) { q.get(t.Elem, v) })
+	case pointerOptional(t):
+		present = r.block(func(q *getter) {
+			q.fallible(v.x(), jen.Qual(xdrPath, "New").Types(r.g.goType(t.Elem)).Call(jen.Id("d"), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
+			q.get(t.Elem, v)
+		})
+		absent = []jen.Code{v.x().Op("=").Nil()}
+	default:
+		inner := v
+		inner.x = v.x.dot("Value")
+		present = r.block(func(q *getter) {
+			q.stmt(v.x().Dot("Present").Op("=").True())
+			q.get(t.Elem, inner)
+		})
+		reset := &resetter{g: r.g, vars: r.vars}
+		reset.reset(t.Elem, inner.x)
+		empty := append([]jen.Code{v.x().Dot("Present").Op("=").False()}, reset.code...)
+		absent = []jen.Code{jen.If(v.x().Dot("Present")).Block(empty...)}
+	}
+	s := jen.If(jen.Id(more).Op("!=").Lit(0)).Block(present...)
+	if absent != nil {
+		s.Else().Block(absent...)
+	}
+	r.stmt(s)
+}
+
+// presence refuses a presence word, just read, that is neither 0 nor 1
+// (RFC 4506 §4.19).
+func (r *getter) presence(broken *jen.Statement, more string, v place) jen.Code {
+	return r.refuse(broken, "CodeBool", v.fail("CodeBool", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(more)), jen.Lit(1)))
+}
+
+// list reads a linked list into a slice. The word that leads on stands in the
+// run of the element before it: one length check for both.
+func (r *getter) list(node *ir.Decl, v place, head bool) {
+	more := r.vars.name("more")
+	if head {
+		r.flush()
+		r.stmt(jen.Id(more).Op(":=").Uint32().Call(jen.Lit(1)))
+	} else {
+		r.take(4, v, jen.Id(more).Op(":=").Add(r.uint32()))
+		r.flush()
+	}
+	if r.check {
+		r.passList(node, more, v)
+		return
+	}
+	size, s := r.g.memOfElem(node), r.vars.name("list")
+	r.stmt(jen.Id(s).Op(":=").Add(v.x()).Index(jen.Op(":").Lit(0)))
+	i := func() *jen.Statement { return jen.Len(jen.Id(s)).Op("-").Lit(1) }
+	last := r.vars.name("p")
+	body := r.block(func(q *getter) {
+		grow := r.sub()
+		grow.fallible(jen.Id(s), jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), jen.Id(s), jen.Lit(size), jen.Id(r.off)), v)
+		q.stmt(
+			jen.If(jen.Len(jen.Id(s)).Op("==").Cap(jen.Id(s))).Block(grow.code...),
+			jen.Id(s).Op("=").Id(s).Index(jen.Op(":").Len(jen.Id(s)).Op("+").Lit(1)),
+			jen.Id(last).Op(":=").Op("&").Id(s).Index(i()),
+		)
+		q.elem(node, v.elem(func() *jen.Statement { return jen.Id(last) }, i), last)
+		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
+	})
+	r.stmt(r.whileMore(more, v, body)...)
+	r.stmt(v.x().Op("=").Id(s))
+}
+
+// whileMore writes the loop over a list: more is the word that leads on. Where
+// it must be 1, nothing but it is tested in the loop.
+func (r *getter) whileMore(more string, v place, body []jen.Code) []jen.Code {
+	lenient := jen.Id(more).Op(">").Lit(1).Op("&&").Op("!").Id(r.state).Dot("Refuses").Call(jen.Qual(xdrPath, "CodeBool"))
+	return []jen.Code{
+		jen.For(jen.Id(more).Op("==").Lit(1).Op("||").Add(lenient)).Block(body...),
+		jen.If(jen.Id(more).Op("!=").Lit(0)).Block(
+			jen.Return(jen.Id(r.off), v.fail("CodeBool", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(more)), jen.Lit(1)))),
+	}
+}
+
+// elem reads one element of a list through the pointer named p; a check has
+// none.
+func (r *getter) elem(node *ir.Decl, v place, p string) {
+	fs := node.List.Elem
+	switch {
+	case len(fs) == 1:
+		if p != "" && !isStructLike(fs[0].Type) {
+			v.x = func() *jen.Statement { return jen.Op("*").Id(p) }
+		}
+		r.get(fs[0].Type, v)
+	case r.g.inlined(node):
+		r.fields(fs, v)
+	default:
+		r.call(node, v)
+	}
+}
+
+// isStructLike reports whether values of t are used by selectors only, which
+// work on a pointer as well.
+func isStructLike(t *ir.Type) bool {
+	t = resolve(t)
+	if t.Kind == ir.Ref {
+		switch t.Ref.Kind {
+		case ir.Struct, ir.Union:
+			return t.Ref.List == nil
+		}
+	}
+	return t.Kind == ir.Optional && !pointerOptional(t)
+}

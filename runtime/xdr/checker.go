@@ -1,0 +1,83 @@
+package xdr
+
+import "math"
+
+// Lenient says which rules of the wire form a reader lets pass: one switch a
+// rule, for peers that break it. The zero value is strict. What is let pass is
+// read as follows; encoding the value again gives its canonical form, but for
+// enumerators, which encoders never let pass.
+type Lenient struct {
+	Padding  bool // padding bytes may hold anything (RFC 4506 §3)
+	Booleans bool // any number but 0 is true; presence words too (RFC 4506 §4.4, §4.19)
+	Enums    bool // numbers that are no enumerators are kept (RFC 4506 §4.3); discriminants still need an arm
+	Trailing bool // Done takes bytes after the value
+}
+
+// allows reports whether the rule that code stands for is off.
+func (l *Lenient) allows(code Code) bool {
+	switch code {
+	case CodePadding:
+		return l.Padding
+	case CodeBool:
+		return l.Booleans
+	case CodeEnum:
+		return l.Enums
+	case CodeTrailing:
+		return l.Trailing
+	}
+	return false
+}
+
+// Checker is what a check-only reader keeps: the rules in force and how deep
+// it is. A nil Checker is for bytes that were checked before: it refuses
+// nothing. For generated code; the public methods make their own.
+type Checker struct {
+	opt   *DecoderOptions // nil: the defaults
+	depth int             // levels of types that contain themselves
+}
+
+// NewChecker returns a Checker with opt's leniency and limits. Limits on
+// memory do not apply: checking takes none.
+func NewChecker(opt *DecoderOptions) Checker { return Checker{opt: opt} }
+
+// Refuses reports whether the rule that code stands for is in force. For
+// generated code, which asks when a rule is broken.
+func (c *Checker) Refuses(code Code) bool {
+	return c != nil && (c.opt == nil || !c.opt.Lenient.allows(code))
+}
+
+// Enter counts one level of a type that contains itself; Leave must follow
+// unless reading fails. For generated code.
+func (c *Checker) Enter(off int) *Error {
+	if c == nil {
+		return nil
+	}
+	most := defaultDepth
+	if c.opt != nil {
+		most = limit(c.opt.Limits.MaxDepth, defaultDepth)
+	}
+	if c.depth >= most {
+		return Fail(CodeDepth, off, uint64(c.depth)+1, uint64(most), "")
+	}
+	c.depth++
+	return nil
+}
+
+// Leave undoes Enter. For generated code.
+func (c *Checker) Leave() {
+	if c != nil {
+		c.depth--
+	}
+}
+
+// MaxElements is the count limit for elements without bytes on the wire. For
+// generated code.
+func (c *Checker) MaxElements() int {
+	switch {
+	case c == nil:
+		return math.MaxInt
+	case c.opt == nil:
+		return defaultElements
+	}
+	return limit(c.opt.Limits.MaxElements, defaultElements)
+}
