@@ -3,21 +3,20 @@ package crc
 import (
 	"encoding/hex"
 	"hash/crc32"
-	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
 )
 
 func TestPoly(t *testing.T) {
-	if got := bits.Reverse32(Poly); got != reversed {
-		t.Errorf("Poly reversed is %#x, the constant is %#x", got, reversed)
+	if got := reverse32(Poly); got != reversed {
+		t.Errorf("Poly reversed is %#x, the constant is %#x", got, uint32(reversed))
 	}
 	// "The standard ethernet polynomial with a left-right reversal": over 33
 	// bits, which hash/crc32 writes reflected over 32.
-	ethernet := 1<<32 | uint64(bits.Reverse32(crc32.IEEE))
-	if got := bits.Reverse64(ethernet) >> 31; got != 1<<32|Poly {
-		t.Errorf("Ethernet's generator backwards is %#x, Poly is %#x", got, 1<<32|uint64(Poly))
+	ethernet := 1<<32 | uint64(reverse32(crc32.IEEE))
+	if got := reverse33(ethernet); got != 1<<32|Poly {
+		t.Errorf("Ethernet's generator backwards is %#x, Poly is %#x", got, uint64(1<<32|Poly))
 	}
 }
 
@@ -74,8 +73,8 @@ func TestValues(t *testing.T) {
 // The register values that other descriptions of this CRC state: what is left
 // after a segment and its CRC, in both orders of its bits.
 func TestResidue(t *testing.T) {
-	if got := ^uint32(Residue); got != 0x46af6449 || bits.Reverse32(got) != 0x9226f562 {
-		t.Errorf("register %#08x, reversed %#08x", got, bits.Reverse32(got))
+	if got := ^uint32(Residue); got != 0x46af6449 || reverse32(got) != 0x9226f562 {
+		t.Errorf("register %#08x, reversed %#08x", got, reverse32(got))
 	}
 }
 

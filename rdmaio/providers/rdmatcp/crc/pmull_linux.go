@@ -1,0 +1,30 @@
+//go:build arm64 && !purego
+
+package crc
+
+import (
+	"encoding/binary"
+	"os"
+)
+
+// hasPMULL asks the kernel, which says in the auxiliary vector what every
+// processor of the machine has. Without /proc the answer is no.
+func hasPMULL() bool {
+	auxv, err := os.ReadFile("/proc/self/auxv")
+	return err == nil && pmullIn(auxv)
+}
+
+// pmullIn looks for AT_HWCAP and its bit HWCAP_PMULL (Linux,
+// include/uapi/linux/auxvec.h and arch/arm64/include/uapi/asm/hwcap.h).
+func pmullIn(auxv []byte) bool {
+	const (
+		hwcap = 16
+		pmull = 1 << 4
+	)
+	for ; len(auxv) >= 16; auxv = auxv[16:] {
+		if binary.NativeEndian.Uint64(auxv) == hwcap {
+			return binary.NativeEndian.Uint64(auxv[8:])&pmull != 0
+		}
+	}
+	return false
+}
