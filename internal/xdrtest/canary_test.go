@@ -3,6 +3,7 @@ package xdrtest
 import (
 	"bytes"
 	"encoding/binary"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -176,7 +177,8 @@ func TestRetained(t *testing.T) {
 	type list struct{ Lists [][]uint64 }
 	v := list{Lists: make([][]uint64, 1, 2)}
 	v.Lists[:2][1] = make([]uint64, 0, 10)
-	if got := retainedOf(&v); got != 2*24+80 {
-		t.Errorf("retained %d bytes, want %d", got, 2*24+80)
+	want := 2*uint64(reflect.TypeFor[[]uint64]().Size()) + 80
+	if got := retainedOf(&v); got != want {
+		t.Errorf("retained %d bytes, want %d", got, want)
 	}
 }
