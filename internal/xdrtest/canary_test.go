@@ -17,7 +17,8 @@ type (
 	stale    struct{} // an empty item leaves the one decoded before
 	scribble struct{} // decodes into the memory the value has
 	keeper   struct{} // aliases in copying mode
-	lenient  struct{} // takes any word for a boolean
+	lax      struct{} // takes any word for a boolean
+	blind    struct{} // checks nothing
 	greedy   struct{} // allocates before it looks at what is there
 	reader   struct{} // reads past the received length
 	longer   struct{} // says the wrong size
@@ -80,29 +81,48 @@ func (v *item[F]) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
+// scan holds the bytes of an item at off against the rules in force.
+func (v *item[F]) scan(b []byte, off int, bools, pads bool) (flag, n uint32, err *xdr.Error) {
+	if len(b)-off < 8 {
+		return 0, 0, xdr.Short(b, off, 8, "Flag")
+	}
+	flag, n = binary.BigEndian.Uint32(b[off:]), binary.BigEndian.Uint32(b[off+4:])
+	if flag > 1 && bools && !has[F, lax]() {
+		return 0, 0, xdr.Fail(xdr.CodeBool, off, uint64(flag), 1, "Flag")
+	}
+	off += 8
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+		return 0, 0, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+	}
+	if !xdr.ZeroPad(b, off, int(n)) && pads {
+		return 0, 0, xdr.Fail(xdr.CodePadding, off+int(n), 1, 0, "Data")
+	}
+	return flag, n, nil
+}
+
+func (v *item[F]) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
+	c := xdr.NewChecker(opt)
+	_, n, err := v.scan(b, 0, c.Refuses(xdr.CodeBool), c.Refuses(xdr.CodePadding))
+	if err != nil && !has[F, blind]() {
+		return 0, err.Of("item")
+	}
+	return 8 + xdr.Padded(int(n)), nil
+}
+
 func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	if has[F, reader]() {
 		b = b[:cap(b)]
 	}
-	if len(b)-off < 8 {
-		return xdr.Short(b, off, 8, "Flag").Of("item")
+	if has[F, greedy]() && len(b) >= 8 {
+		v.Data = make([]byte, min(binary.BigEndian.Uint32(b[4:]), 1<<20))
 	}
-	flag, n := binary.BigEndian.Uint32(b[off:]), binary.BigEndian.Uint32(b[off+4:])
-	if flag > 1 && !has[F, lenient]() {
-		return xdr.Fail(xdr.CodeBool, off, uint64(flag), 1, "Flag").Of("item")
+	flag, n, err := v.scan(b, off, d.Refuses(xdr.CodeBool), d.Refuses(xdr.CodePadding))
+	if err != nil {
+		return err.Of("item")
 	}
-	v.Flag = flag == 1 != has[F, swapped]()
+	v.Flag = flag != 0 != has[F, swapped]()
 	off += 8
-	if has[F, greedy]() && n < 1<<31 {
-		v.Data = make([]byte, min(n, 1<<20))
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return xdr.Short(b, off, xdr.Padded(int(n)), "Data").Of("item")
-	}
-	if !xdr.ZeroPad(b, off, int(n)) {
-		return xdr.Fail(xdr.CodePadding, off+int(n), 1, 0, "Data").Of("item")
-	}
 	switch {
 	case has[F, stale]() && n == 0:
 	case has[F, scribble]() && int(n) <= cap(v.Data):
@@ -156,9 +176,10 @@ func TestCanaries(t *testing.T) {
 		{"encode", all[longer](), "XDRSize is 20, want 16"},
 		{"encode", all[crasher](), "MarshalBinary"},
 		{"truncated", all[reader](), "first 0 of 16 bytes"},
+		{"truncated", all[blind](), "CheckXDR says <nil>"},
 		{"trailing", all[deaf](), "want xdr.ErrTrailing"},
 		{"memory of the input", all[keeper](), "kept bytes"},
-		{"words replaced", all[lenient](), "not canonical"},
+		{"words replaced", all[lax](), "not canonical"},
 		{"words replaced", all[greedy](), "are justified"},
 		{"reused", all[stale](), "left something behind"},
 		{"reused", all[scribble](), "wrote into its input"},

@@ -93,6 +93,9 @@ func unequal(got, want []byte, err error) error {
 // same memory, behind the received length: a decoder that read on would succeed.
 func truncated[T any, P Codec[T]](s sample[T]) error {
 	for n := range s.bytes {
+		if err := agrees[T, P](s.bytes[:n]); err != nil {
+			return fmt.Errorf("first %d of %d bytes: %w", n, len(s.bytes), err)
+		}
 		for mode, opt := range modes() {
 			var v T
 			err := P(&v).DecodeXDR(xdr.NewDecoder(s.bytes[:n], opt))

@@ -18,6 +18,7 @@ type Codec[T any] interface {
 	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
+	CheckXDR([]byte, *xdr.DecoderOptions) (int, error)
 }
 
 // sample is a case with its bytes.
@@ -95,6 +96,11 @@ func diff[T any](want, got *T) string {
 
 // alias are the options of the mode that the transport uses.
 func alias() *xdr.DecoderOptions { return &xdr.DecoderOptions{Alias: true} }
+
+// lenient are options that let everything pass which can be.
+func lenient() *xdr.DecoderOptions {
+	return &xdr.DecoderOptions{Lenient: xdr.Lenient{Padding: true, Booleans: true, Enums: true, Trailing: true}}
+}
 
 // modes are the two ways of decoding.
 func modes() map[string]*xdr.DecoderOptions {

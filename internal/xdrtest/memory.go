@@ -51,7 +51,7 @@ func allocated(limit uint64, f func()) uint64 {
 }
 
 // allocations pins what the fast path allocates: nothing, to encode into a
-// buffer or to decode into a value used before, in aliasing mode.
+// buffer, to check, or to decode into a value used before, in aliasing mode.
 func allocations[T any, P Codec[T]](s sample[T]) error {
 	if Race {
 		return nil // the race detector allocates
@@ -68,6 +68,9 @@ func allocations[T any, P Codec[T]](s sample[T]) error {
 	}
 	if n := testing.AllocsPerRun(100, func() { _, err = p.AppendBinary(buf) }); n != 0 || err != nil {
 		return fmt.Errorf("AppendBinary to a buffer: %v allocations, %v; want none", n, err)
+	}
+	if n := testing.AllocsPerRun(100, func() { _, err = p.CheckXDR(s.bytes, nil) }); n != 0 || err != nil {
+		return fmt.Errorf("CheckXDR: %v allocations, %v; want none", n, err)
 	}
 	v := P(new(T))
 	d := xdr.NewDecoder(nil, alias())

@@ -30,7 +30,8 @@ func mutated[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// canonical checks that what is accepted has one encoding: its own bytes.
+// canonical checks that what is accepted has one encoding, its own bytes, and that
+// CheckXDR agrees.
 func canonical[T any, P Codec[T]](in []byte) error {
 	kept := bytes.Clone(in)
 	for mode, opt := range modes() {
@@ -48,8 +49,30 @@ func canonical[T any, P Codec[T]](in []byte) error {
 			return fmt.Errorf("%s: not canonical: %w", mode, unequal(out, in[:n], err))
 		}
 	}
+	if err := agrees[T, P](in); err != nil {
+		return err
+	}
 	if !bytes.Equal(in, kept) {
 		return fmt.Errorf("decoding wrote into its input")
+	}
+	return nil
+}
+
+// agrees checks that CheckXDR finds what DecodeXDR finds, strict and lenient:
+// the same length or the same error. What is let pass has the size it was
+// read from.
+func agrees[T any, P Codec[T]](in []byte) error {
+	for mode, opt := range map[string]*xdr.DecoderOptions{"strict": nil, "lenient": lenient()} {
+		d := xdr.NewDecoder(in, opt)
+		var v T
+		decoded := P(&v).DecodeXDR(d)
+		n, checked := P(nil).CheckXDR(in, opt)
+		switch {
+		case (decoded == nil) != (checked == nil), decoded != nil && decoded.Error() != checked.Error():
+			return fmt.Errorf("%s: CheckXDR says %v, DecodeXDR %v", mode, checked, decoded)
+		case decoded == nil && (n != d.Offset() || P(&v).XDRSize() != n):
+			return fmt.Errorf("%s: CheckXDR says %d bytes, DecodeXDR %d, XDRSize %d", mode, n, d.Offset(), P(&v).XDRSize())
+		}
 	}
 	return nil
 }
