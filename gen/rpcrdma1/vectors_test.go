@@ -78,12 +78,12 @@ func TestMessage(t *testing.T) {
 			Writes: []WriteChunk{chunk(seg(0x61, 1, 2))},
 			Reply:  xdr.Some(chunk(seg(0x62, 3, 4))),
 		}),
-		"done":                   Message{0x1a2b3c4d, 1, 32, Body{Proc: ProcDone}},
+		"done":                   {0x1a2b3c4d, 1, 32, Body{Proc: ProcDone}},
 		"error-vers":             fault(0x1a2b3c55, 32, Error{Err: ErrVers, Vrange: VersionRange{1, 2}}),
 		"error-chunk":            fault(0x1a2b3c56, 7, Error{Err: ErrChunk}),
 		"error-unknown":          fault(0x1a2b3c57, 32, Error{Err: 3}),
 		"error-unknown-negative": fault(0x1a2b3c58, 32, Error{Err: -1}),
-		"version-two-in-front":   Message{0x1a2b3c59, 2, 32, Body{Proc: ProcDone}},
+		"version-two-in-front":   {0x1a2b3c59, 2, 32, Body{Proc: ProcDone}},
 	})
 }
 
@@ -101,8 +101,8 @@ func TestParts(t *testing.T) {
 		"write-chunk-empty": chunk(),
 	})
 	xdrtest.Run(t, all, map[string]Error{
-		"error-body-vers":  Error{Err: ErrVers, Vrange: VersionRange{1, 1}},
-		"error-body-chunk": Error{Err: ErrChunk},
+		"error-body-vers":  {Err: ErrVers, Vrange: VersionRange{1, 1}},
+		"error-body-chunk": {Err: ErrChunk},
 	})
 	xdrtest.CheckTypes(t, all, "Message", "Segment", "ReadChunk", "WriteChunk", "Error")
 }

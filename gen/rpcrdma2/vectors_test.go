@@ -144,11 +144,21 @@ func TestNumbers(t *testing.T) {
 		name      string
 		got, want uint32
 	}{
-		{"§6.2 MSG", HeaderMsg, 0}, {"§6.2 NOMSG", HeaderNomsg, 1}, {"§6.2 ERROR", HeaderError, 4}, {"§6.2 CONNPROP", HeaderConnProp, 5},
-		{"§6.3.2 RESPONSE", FlagResponse, 1}, {"§6.3.2 MORE", FlagMore, 2},
-		{"§5.2 send size", PropIDSbsiz, 1}, {"§5.2 receive size", PropIDRbsiz, 2}, {"§5.2 segment size", PropIDRssiz, 3},
-		{"§5.2 segment count", PropIDRcsiz, 4}, {"§5.2 reverse", PropIDBrs, 5}, {"§5.2 host auth", PropIDHostauth, 6},
-		{"§5.2.5 none", RvreqsupNone, 0}, {"§5.2.5 inline", RvreqsupInline, 1}, {"§5.2.5 general", RvreqsupGenl, 2},
+		{"§6.2 MSG", HeaderMsg, 0},
+		{"§6.2 NOMSG", HeaderNomsg, 1},
+		{"§6.2 ERROR", HeaderError, 4},
+		{"§6.2 CONNPROP", HeaderConnProp, 5},
+		{"§6.3.2 RESPONSE", FlagResponse, 1},
+		{"§6.3.2 MORE", FlagMore, 2},
+		{"§5.2 send size", PropIDSbsiz, 1},
+		{"§5.2 receive size", PropIDRbsiz, 2},
+		{"§5.2 segment size", PropIDRssiz, 3},
+		{"§5.2 segment count", PropIDRcsiz, 4},
+		{"§5.2 reverse", PropIDBrs, 5},
+		{"§5.2 host auth", PropIDHostauth, 6},
+		{"§5.2.5 none", RvreqsupNone, 0},
+		{"§5.2.5 inline", RvreqsupInline, 1},
+		{"§5.2.5 general", RvreqsupGenl, 2},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %d, want %d", c.name, c.got, c.want)

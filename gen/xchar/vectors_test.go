@@ -63,10 +63,17 @@ func TestNumbers(t *testing.T) {
 		name      string
 		got, want uint32
 	}{
-		{"table 1, receive size", IDRbsiz, 1}, {"table 1, remote invalidation", IDRqRemInv, 2}, {"table 1, reverse support", IDBrs, 3},
-		{"§3.3 unknown", uint32(BkrqsupUnknown), 0}, {"§3.3 none", uint32(BkrqsupNone), 1},
-		{"§3.3 limited", uint32(BkrqsupSzlim), 2}, {"§3.3 general", uint32(BkrqsupGenl), 3},
-		{"table 2, INIT", OpInit, 1}, {"table 2, REQ", OpReq, 2}, {"table 2, RESP", OpResp, 3}, {"table 2, UPD", OpUpd, 4},
+		{"table 1, receive size", IDRbsiz, 1},
+		{"table 1, remote invalidation", IDRqRemInv, 2},
+		{"table 1, reverse support", IDBrs, 3},
+		{"§3.3 unknown", uint32(BkrqsupUnknown), 0},
+		{"§3.3 none", uint32(BkrqsupNone), 1},
+		{"§3.3 limited", uint32(BkrqsupSzlim), 2},
+		{"§3.3 general", uint32(BkrqsupGenl), 3},
+		{"table 2, INIT", OpInit, 1},
+		{"table 2, REQ", OpReq, 2},
+		{"table 2, RESP", OpResp, 3},
+		{"table 2, UPD", OpUpd, 4},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %d, want %d", c.name, c.got, c.want)
