@@ -32,6 +32,7 @@ func (s Severity) String() string {
 // Diagnostic is one finding.
 type Diagnostic struct {
 	Rule     Rule
+	Own      *Info // the rule, where it stands in a table of another package; nil otherwise
 	Severity Severity
 	Span     source.Span // may be invalid: a finding about no one place
 	Message  string      // what is wrong, lower case, no full stop
@@ -71,12 +72,20 @@ func (d Diagnostic) Helpf(format string, args ...any) Diagnostic {
 	return d
 }
 
+// Info returns what is known of the finding's rule.
+func (d Diagnostic) Info() Info {
+	if d.Own != nil {
+		return *d.Own
+	}
+	return d.Rule.Info()
+}
+
 // HelpText returns the help: its own, or that of the rule.
 func (d Diagnostic) HelpText() string {
 	if d.Help != "" {
 		return d.Help
 	}
-	return d.Rule.Info().Fix
+	return d.Info().Fix
 }
 
 // Sort orders findings by file (in order of first appearance in files, others

@@ -54,7 +54,7 @@ type Summary struct {
 
 // WriteJSON writes one finding as one line of JSON.
 func WriteJSON(w io.Writer, d Diagnostic) error {
-	info := d.Rule.Info()
+	info := d.Info()
 	j := jsonDiagnostic{
 		V: 1, Type: "diagnostic", Severity: d.Severity.String(), Code: info.Code, Rule: info.Name,
 		Message: d.Message, Section: info.Section, Where: place(d.Span), Notes: d.Notes, Help: d.HelpText(),

@@ -36,7 +36,7 @@ const (
 //	   = help: ...
 func WriteText(w io.Writer, d Diagnostic, o TextOptions) error {
 	t := textWriter{o: o}
-	info := d.Rule.Info()
+	info := d.Info()
 	tint := red
 	if d.Severity == Warning {
 		tint = yellow

@@ -1,0 +1,158 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// unions looks at unions that cannot grow, or have too many or too few arms.
+func (l *linter) unions(d *ir.Decl) {
+	if d.Kind != ir.Union {
+		return
+	}
+	var other *ir.Arm
+	covered := map[string]bool{}
+	for _, a := range d.Arms {
+		if a.Default {
+			other = a
+		}
+		for _, v := range a.Labels {
+			covered[number(v.Value)] = true
+		}
+	}
+	under := d.Disc.Type.Underlying()
+	switch {
+	case under.Kind == ir.Int, under.Kind == ir.Uint, under.Kind == ir.Ref && under.Ref.Open:
+		if other == nil {
+			l.report(ClosedUnion, d, finding(ClosedUnion, d.Pos, "union %s over %s has no default", d.Name, d.Disc.Name))
+		}
+		return
+	}
+	missing := uncovered(under, covered)
+	switch {
+	case len(missing) == 0 && other != nil && len(other.Labels) == 0:
+		l.report(DeadDefault, d, finding(DeadDefault, other.Pos, "the default of union %s is for no value", d.Name))
+	case len(missing) > 0 && other == nil:
+		f := finding(MissingArm, d.Pos, "union %s has no arm for %s", d.Name, list(missing))
+		if under.Ref != nil {
+			f = f.With(under.Ref.Pos, "the values are declared here")
+		}
+		l.report(MissingArm, d, f)
+	}
+	if under.Kind != ir.Ref {
+		return
+	}
+	for _, a := range d.Arms {
+		for _, v := range a.Labels {
+			if text := v.Value.Text; text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+				continue
+			}
+			for _, m := range under.Ref.Members {
+				if number(v.Value) == fmt.Sprint(m.Value) {
+					l.report(NumericCase, d, finding(NumericCase, v.Pos, "case %s is %s", v.Value.Text, m.Name))
+					break
+				}
+			}
+		}
+	}
+}
+
+func number(v ir.Value) string {
+	if v.Neg {
+		return fmt.Sprintf("-%d", v.Abs)
+	}
+	return fmt.Sprint(v.Abs)
+}
+
+// uncovered returns the values of a bool or enum that are no cases.
+func uncovered(t *ir.Type, covered map[string]bool) []string {
+	var out []string
+	if t.Kind == ir.Bool {
+		for i, name := range []string{"FALSE", "TRUE"} {
+			if !covered[fmt.Sprint(i)] {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	for _, m := range t.Ref.Members {
+		if n := fmt.Sprint(m.Value); !covered[n] {
+			covered[n] = true // its other names are no further value
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+// list joins names, the first few of many.
+func list(names []string) string {
+	if len(names) > 4 {
+		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+// enums looks at the members of enums.
+func (l *linter) enums(d *ir.Decl) {
+	if d.Kind != ir.Enum || len(d.Members) == 0 {
+		return
+	}
+	for _, m := range d.Members {
+		if m.Value == 0 {
+			return
+		}
+	}
+	l.report(EnumWithoutZero, d, finding(EnumWithoutZero, d.Pos, "enum %s has no member 0", d.Name))
+}
+
+// bools looks for several truth values side by side.
+func (l *linter) bools(d *ir.Decl) {
+	run := func(fields []*ir.Field, most int, where string) {
+		n := 0
+		for _, f := range fields {
+			if f.Type.Underlying().Kind != ir.Bool {
+				n = 0
+				continue
+			}
+			if n++; n == most {
+				l.report(BoolTrap, d, finding(BoolTrap, f.Pos, "%s is the bool number %d in a row of %s", f.Name, n, where))
+			}
+		}
+	}
+	run(d.Fields, 3, "struct "+d.Name)
+	if d.Kind != ir.Program {
+		return
+	}
+	for _, v := range d.Program.Versions {
+		for _, p := range v.Procs {
+			run(p.Args, 2, "procedure "+p.Name)
+		}
+	}
+}
+
+// programs holds programs against the habits of RPC.
+func (l *linter) programs(d *ir.Decl) {
+	if d.Kind != ir.Program {
+		return
+	}
+	if n := d.Program.Number; n == 0 || n >= 0x40000000 {
+		l.report(ProgramNumber, d, finding(ProgramNumber, d.Pos, "program %s has the number 0x%08x", d.Name, n))
+	}
+	for _, v := range d.Program.Versions {
+		var null *ir.Proc
+		for _, p := range v.Procs {
+			if p.Number == 0 {
+				null = p
+			}
+		}
+		switch {
+		case null == nil:
+			l.report(NullProcedure, d, finding(NullProcedure, v.Pos, "version %s of program %s has no procedure 0", v.Name, d.Name))
+		case len(null.Args) > 0 || null.Result != nil:
+			f := finding(NullProcedure, null.Pos, "procedure 0 of version %s, %s, has an argument or a result", v.Name, null.Name)
+			l.report(NullProcedure, d, f.Helpf("give the work another number, and 0 to a procedure that takes and returns void"))
+		}
+	}
+}
