@@ -49,6 +49,8 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Outside: []string{jennifer}},
 		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
+		{Package: "cmd/xdrgen/internal/dynamic", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
+		{Package: "cmd/xdrgen/internal/explain", Imports: diags},
 		{Package: "cmd/xdrgen", Imports: []string{"cmd/xdrgen/internal/*"}, Outside: []string{kong}},
 		{Package: "tools/extract/..."},
 		{Package: "tools/speccheck/..."},

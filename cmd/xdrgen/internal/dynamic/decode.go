@@ -1,0 +1,282 @@
+package dynamic
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// Decode reads one value of type t from the start of data, which it keeps. It
+// returns the tree and the number of bytes read. With an error, which is an
+// [*Error], the tree holds what came before the fault.
+func Decode(data []byte, t *ir.Type, l Limits) (root *Value, n int, err error) {
+	d := decoder{data: data, limits: l, index: newIndex()}
+	root = &Value{Index: -1, Type: t}
+	if f := d.value(root); f != nil {
+		return root, d.off, f
+	}
+	return root, d.off, nil
+}
+
+// DecodeAll is Decode for input that must hold nothing else.
+func DecodeAll(data []byte, t *ir.Type, l Limits) (*Value, error) {
+	root, n, err := Decode(data, t, l)
+	if err == nil && n < len(data) {
+		err = &Error{Code: Trailing, Offset: n, Length: len(data) - n,
+			Message: fmt.Sprintf("found %d bytes after the value, expected the end", len(data)-n)}
+	}
+	return root, err
+}
+
+type decoder struct {
+	index
+	data   []byte
+	off    int
+	limits Limits
+	values int
+	depth  int
+	chain  []*Value // from the root to the value under way
+	claim  string   // the first count that the input cannot hold; empty while there is none
+}
+
+// fault builds the error for the value under way.
+func (d *decoder) fault(code Code, off, length int, format string, args ...any) *Error {
+	return &Error{Code: code, Path: pathOf(d.chain), Offset: off, Length: length, Message: fmt.Sprintf(format, args...)}
+}
+
+// short refuses input that ends before n more bytes.
+func (d *decoder) short(n uint64) *Error {
+	left := uint64(len(d.data) - d.off)
+	if n <= left {
+		return nil
+	}
+	e := d.fault(Short, d.off, int(left), "found %d bytes to the end of the input, expected %d", left, n)
+	e.Note = d.claim
+	return e
+}
+
+func (d *decoder) word() (uint32, *Error) {
+	if e := d.short(4); e != nil {
+		return 0, e
+	}
+	d.off += 4
+	return binary.BigEndian.Uint32(d.data[d.off-4:]), nil
+}
+
+// child reads a further item of v. An item of one piece that is at fault is
+// left out.
+func (d *decoder) child(v *Value, name string, index int, t *ir.Type) *Error {
+	c := &Value{Name: name, Index: index, Type: t}
+	v.Items = append(v.Items, c)
+	e := d.value(c)
+	if e != nil && c.Length == 0 && len(c.Items) == 0 {
+		v.Items = v.Items[:len(v.Items)-1]
+	}
+	return e
+}
+
+// value reads v by its type. A piece that is at fault is not passed over: the
+// offset stays before it.
+func (d *decoder) value(v *Value) *Error {
+	d.chain = append(d.chain, v)
+	v.Offset = d.off
+	e := d.limited(v)
+	v.Length = d.off - v.Offset
+	d.chain = d.chain[:len(d.chain)-1]
+	return e
+}
+
+func (d *decoder) limited(v *Value) *Error {
+	if d.values++; d.values > d.limits.values() {
+		return d.fault(Memory, d.off, 0, "found more than %d values", d.limits.values())
+	}
+	u := v.Type.Underlying()
+	if recursive(v.Type) || recursive(u) {
+		if d.depth++; d.depth > d.limits.depth() {
+			return d.fault(Depth, d.off, 0, "nested deeper than %d", d.limits.depth())
+		}
+		defer func() { d.depth-- }()
+	}
+	return d.underlying(v, u)
+}
+
+func recursive(t *ir.Type) bool { return t.Ref != nil && t.Ref.Recursive }
+
+func (d *decoder) underlying(v *Value, t *ir.Type) *Error {
+	switch t.Kind {
+	case ir.Bool:
+		return d.bool(v)
+	case ir.Int, ir.Uint, ir.Float:
+		n, e := d.word()
+		v.Word = uint64(n)
+		if t.Kind == ir.Int {
+			v.Word = uint64(int64(int32(n)))
+		}
+		return e
+	case ir.Hyper, ir.Uhyper, ir.Double:
+		if e := d.short(8); e != nil {
+			return e
+		}
+		v.Word = binary.BigEndian.Uint64(d.data[d.off:])
+		d.off += 8
+		return nil
+	case ir.Quad:
+		return d.bytes(v, 16)
+	case ir.FixedOpaque:
+		return d.bytes(v, t.Len)
+	case ir.Opaque, ir.String:
+		return d.opaque(v, t)
+	case ir.FixedArray:
+		return d.elements(v, t.Elem, t.Len)
+	case ir.Array:
+		return d.array(v, t)
+	case ir.Optional:
+		ok, e := d.present()
+		if e != nil || !ok {
+			return e
+		}
+		v.Word = 1
+		return d.child(v, "", -1, t.Elem)
+	case ir.ListOf:
+		return d.list(v, t.Ref, false)
+	case ir.ListHead:
+		return d.list(v, t.Ref, true)
+	}
+	switch t.Ref.Kind {
+	case ir.Enum:
+		return d.enum(v, t.Ref)
+	case ir.Union:
+		return d.union(v, t.Ref)
+	}
+	for _, f := range fieldsOf(t.Ref) {
+		if e := d.child(v, f.Name, -1, f.Type); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// RFC 4506 §4.4: a boolean is 0 or 1.
+func (d *decoder) bool(v *Value) *Error {
+	ok, e := d.present()
+	if ok {
+		v.Word = 1
+	}
+	return e
+}
+
+func (d *decoder) present() (bool, *Error) {
+	n, e := d.word()
+	if e == nil && n > 1 {
+		d.off -= 4
+		return false, d.fault(Bool, d.off, 4, "found %d (%#x), expected 0 or 1", n, n)
+	}
+	return n == 1, e
+}
+
+func (d *decoder) enum(v *Value, decl *ir.Decl) *Error {
+	n, e := d.word()
+	if e != nil {
+		return e
+	}
+	v.Word = uint64(int64(int32(n)))
+	v.Member = d.member(decl, int32(n))
+	if v.Member == nil && !decl.Open {
+		d.off -= 4
+		return d.fault(Enum, d.off, 4, "found %d, which is no member of enum %s", int32(n), decl.Name)
+	}
+	return nil
+}
+
+func (d *decoder) union(v *Value, decl *ir.Decl) *Error {
+	if e := d.child(v, decl.Disc.Name, -1, decl.Disc.Type); e != nil {
+		return e
+	}
+	disc := v.Items[0]
+	if v.Arm = d.arm(decl, uint32(disc.Word)); v.Arm == nil {
+		d.chain = append(d.chain, disc)
+		defer func() { d.chain = d.chain[:len(d.chain)-1] }()
+		return d.fault(Union, disc.Offset, 4, "found %s, for which union %s has no arm", discText(disc), decl.Name)
+	}
+	if v.Arm.Field == nil {
+		return nil
+	}
+	return d.child(v, v.Arm.Field.Name, -1, v.Arm.Field.Type)
+}
+
+// bytes reads opaque data of n bytes and its padding.
+func (d *decoder) bytes(v *Value, n uint64) *Error {
+	if e := d.short((n + 3) &^ 3); e != nil {
+		return e
+	}
+	end := d.off + int(n)
+	for i := end; i%4 != d.off%4; i++ {
+		if d.data[i] != 0 { // RFC 4506 §3: residual bytes are zero
+			return d.fault(Padding, i, 1, "found padding byte %#02x, expected 0", d.data[i])
+		}
+	}
+	v.Bytes = d.data[d.off:end:end]
+	d.off += int((n + 3) &^ 3)
+	return nil
+}
+
+// count reads the length of opaque data, a string or an array.
+func (d *decoder) count(t *ir.Type, what string) (uint64, *Error) {
+	n, e := d.word()
+	if e != nil {
+		return 0, e
+	}
+	if t.Bounded && uint64(n) > t.Max {
+		d.off -= 4
+		return 0, d.fault(Bound, d.off, 4, "found a count of %d %s, expected at most %d", n, what, t.Max)
+	}
+	return uint64(n), nil
+}
+
+func (d *decoder) opaque(v *Value, t *ir.Type) *Error {
+	n, e := d.count(t, "bytes")
+	if e != nil {
+		return e
+	}
+	v.Word = n
+	return d.bytes(v, n)
+}
+
+func (d *decoder) array(v *Value, t *ir.Type) *Error {
+	n, e := d.count(t, "elements")
+	if e != nil {
+		return e
+	}
+	v.Word = n
+	if least, left := t.Elem.Size.Min, uint64(len(d.data)-d.off); d.claim == "" && least > 0 && n > left/least {
+		d.claim = fmt.Sprintf("the count at offset %d claims %d elements of at least %d bytes", d.off-4, n, least)
+	}
+	return d.elements(v, t.Elem, n)
+}
+
+func (d *decoder) elements(v *Value, elem *ir.Type, n uint64) *Error {
+	for i := uint64(0); i < n; i++ {
+		if e := d.child(v, "", int(i), elem); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// list reads a linked list (RFC 4506 §4.19) by a loop. A head that is not
+// optional has no presence word.
+func (d *decoder) list(v *Value, decl *ir.Decl, head bool) *Error {
+	for i := 0; ; i++ {
+		if i > 0 || !head {
+			v.Word = 0
+			if ok, e := d.present(); e != nil || !ok {
+				return e
+			}
+			v.Word = 1
+		}
+		if e := d.child(v, "", i, d.node(decl)); e != nil {
+			return e
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package dynamic
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// ParseJSON reads the JSON form of a value of type t. Offsets in the tree, and
+// in the [*Error], are those of the text. Bounds, enumerators given by number
+// and arms are left to Encode.
+//
+// At key, when it is not empty, the text is an object and the value is its
+// member of that name.
+func ParseJSON(text []byte, t *ir.Type, key string, l Limits) (*Value, error) {
+	n, e := parseText(text)
+	if e != nil {
+		return nil, e
+	}
+	if key != "" {
+		inner := (*node)(nil)
+		if n.is('{') {
+			inner = n.get(key)
+		}
+		if inner == nil {
+			return nil, jsonError(n.off, "found %s, expected an object with the key %q", n.what(), key)
+		}
+		n = inner
+	}
+	p := jsonParser{index: newIndex(), limits: l}
+	root := &Value{Index: -1, Type: t}
+	if e := p.value(root, n); e != nil {
+		return nil, e
+	}
+	return root, nil
+}
+
+type jsonParser struct {
+	index
+	limits Limits
+	values int
+	chain  []*Value
+}
+
+func (p *jsonParser) fault(n *node, format string, args ...any) *Error {
+	e := jsonError(n.off, format, args...)
+	e.Path = pathOf(p.chain)
+	return e
+}
+
+// mismatch is the fault of a JSON value of the wrong kind.
+func (p *jsonParser) mismatch(n *node, want string) *Error {
+	t := p.chain[len(p.chain)-1].Type
+	return p.fault(n, "found %s, expected %s for %s", n.what(), want, TypeName(t))
+}
+
+func (p *jsonParser) child(v *Value, name string, index int, t *ir.Type, n *node) *Error {
+	c := &Value{Name: name, Index: index, Type: t}
+	v.Items = append(v.Items, c)
+	return p.value(c, n)
+}
+
+func (p *jsonParser) value(v *Value, n *node) *Error {
+	p.chain = append(p.chain, v)
+	v.Offset = n.off
+	defer func() { p.chain = p.chain[:len(p.chain)-1] }()
+	if p.values++; p.values > p.limits.values() {
+		e := p.fault(n, "found more than %d values", p.limits.values())
+		e.Code = Memory
+		return e
+	}
+	t := v.Type.Underlying()
+	switch t.Kind {
+	case ir.Bool:
+		b, ok := n.token.(bool)
+		if b {
+			v.Word = 1
+		}
+		if !ok {
+			return p.mismatch(n, "true or false")
+		}
+		return nil
+	case ir.Int, ir.Uint, ir.Hyper, ir.Uhyper:
+		return p.integer(v, n, t.Kind)
+	case ir.Float:
+		return p.float(v, n, 32)
+	case ir.Double:
+		return p.float(v, n, 64)
+	case ir.Quad, ir.FixedOpaque, ir.Opaque:
+		return p.hex(v, n)
+	case ir.String:
+		return p.text(v, n)
+	case ir.FixedArray, ir.Array:
+		return p.elements(v, n, t.Elem)
+	case ir.ListOf, ir.ListHead:
+		return p.elements(v, n, p.node(t.Ref))
+	case ir.Optional:
+		return p.optional(v, n, t)
+	}
+	switch t.Ref.Kind {
+	case ir.Enum:
+		return p.enum(v, n, t.Ref)
+	case ir.Union:
+		return p.union(v, n, t.Ref)
+	}
+	return p.structure(v, n, t.Ref)
+}
+
+func (p *jsonParser) integer(v *Value, n *node, k ir.Kind) *Error {
+	var digits string
+	switch tok := n.token.(type) {
+	case json.Number:
+		digits = tok.String()
+	case string:
+		digits = tok
+		if k == ir.Int || k == ir.Uint {
+			return p.mismatch(n, "a number")
+		}
+	default:
+		return p.mismatch(n, "an integer")
+	}
+	var err error
+	switch k {
+	case ir.Int:
+		var i int64
+		i, err = strconv.ParseInt(digits, 10, 32)
+		v.Word = uint64(i)
+	case ir.Hyper:
+		var i int64
+		i, err = strconv.ParseInt(digits, 10, 64)
+		v.Word = uint64(i)
+	case ir.Uint:
+		v.Word, err = strconv.ParseUint(digits, 10, 32)
+	case ir.Uhyper:
+		v.Word, err = strconv.ParseUint(digits, 10, 64)
+	}
+	if err != nil {
+		return p.mismatch(n, "an integer in range")
+	}
+	return nil
+}
+
+func (p *jsonParser) float(v *Value, n *node, size int) *Error {
+	var f float64
+	var err error
+	switch tok := n.token.(type) {
+	case json.Number:
+		f, err = strconv.ParseFloat(tok.String(), size)
+	case string:
+		if bits, ok := strings.CutPrefix(tok, "NaN:"); ok {
+			v.Word, err = strconv.ParseUint(bits, 16, size)
+			if err == nil && isNaN(v.Word, size) {
+				return nil
+			}
+			return p.mismatch(n, fmt.Sprintf(`"NaN:" and the bits of one in %d hex digits`, size/4))
+		}
+		switch tok {
+		case "NaN":
+			v.Word = 0x7fc00000
+			if size == 64 {
+				v.Word = 0x7ff8000000000000
+			}
+			return nil
+		case "Infinity":
+			f = math.Inf(1)
+		case "-Infinity":
+			f = math.Inf(-1)
+		default:
+			return p.mismatch(n, `a number, "NaN", "Infinity" or "-Infinity"`)
+		}
+	default:
+		return p.mismatch(n, "a number")
+	}
+	if err != nil {
+		return p.mismatch(n, "a number in range")
+	}
+	v.Word = math.Float64bits(f)
+	if size == 32 {
+		v.Word = uint64(math.Float32bits(float32(f)))
+	}
+	return nil
+}
+
+func isNaN(bits uint64, size int) bool {
+	if size == 32 {
+		return math.IsNaN(float64(math.Float32frombits(uint32(bits))))
+	}
+	return math.IsNaN(math.Float64frombits(bits))
+}
+
+func (p *jsonParser) hex(v *Value, n *node) *Error {
+	s, ok := n.token.(string)
+	b, err := hex.DecodeString(s)
+	if !ok || err != nil {
+		return p.mismatch(n, "a string of hex digits, two a byte,")
+	}
+	v.Bytes = b
+	return nil
+}
+
+func (p *jsonParser) text(v *Value, n *node) *Error {
+	if s, ok := n.token.(string); ok {
+		v.Bytes = []byte(s)
+		return nil
+	}
+	inner := n.get("hex")
+	if inner == nil || len(n.keys) != 1 {
+		return p.mismatch(n, `a string, or {"hex": "..."},`)
+	}
+	return p.hex(v, inner)
+}
+
+func (p *jsonParser) elements(v *Value, n *node, elem *ir.Type) *Error {
+	if !n.is('[') {
+		return p.mismatch(n, "an array")
+	}
+	for i, item := range n.items {
+		if e := p.child(v, "", i, elem, item); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (p *jsonParser) optional(v *Value, n *node, t *ir.Type) *Error {
+	if n.token == nil {
+		return nil
+	}
+	if nullable(t.Elem) {
+		inner := n.get("value")
+		if inner == nil || len(n.keys) != 1 {
+			return p.mismatch(n, `null or {"value": ...}`)
+		}
+		n = inner
+	}
+	return p.child(v, "", -1, t.Elem, n)
+}
+
+func (p *jsonParser) enum(v *Value, n *node, d *ir.Decl) *Error {
+	s, ok := n.token.(string)
+	if !ok {
+		if e := p.integer(v, n, ir.Int); e != nil {
+			return p.mismatch(n, "the name of a member")
+		}
+		v.Member = p.member(d, int32(v.Word))
+		return nil
+	}
+	names := make([]string, len(d.Members))
+	for i, m := range d.Members {
+		if names[i] = m.Name; m.Name == s {
+			v.Word, v.Member = uint64(int64(m.Value)), m
+			return nil
+		}
+	}
+	return p.unknown(n, s, names, "a member of enum "+d.Name)
+}
+
+// unknown is the fault of a name that is none of those that may stand there.
+func (p *jsonParser) unknown(n *node, name string, names []string, want string) *Error {
+	e := p.fault(n, "found %s, expected %s", quote(name), want)
+	if near, ok := diag.Nearest(name, names); ok {
+		e.Note = "did you mean " + near + "?"
+	}
+	return e
+}
+
+func (p *jsonParser) union(v *Value, n *node, d *ir.Decl) *Error {
+	disc := n.get("discriminant")
+	if disc == nil {
+		return p.mismatch(n, `{"discriminant": ..., "arm": ...}`)
+	}
+	if e := p.child(v, d.Disc.Name, -1, d.Disc.Type, disc); e != nil {
+		return e
+	}
+	for i, k := range n.keys {
+		if k != "discriminant" && k != "arm" {
+			return p.unknown(n.items[i], k, []string{"discriminant", "arm"}, `the keys "discriminant" and "arm"`)
+		}
+	}
+	arm := n.get("arm")
+	v.Arm = p.arm(d, uint32(v.Items[0].Word))
+	switch {
+	case v.Arm == nil:
+		return nil // Encode says so
+	case v.Arm.Field == nil && arm != nil:
+		return p.fault(arm, "found an arm, expected none: discriminant %s selects void", discText(v.Items[0]))
+	case v.Arm.Field == nil:
+		return nil
+	case arm == nil:
+		return p.fault(n, "found no arm, expected %s of type %s for discriminant %s", v.Arm.Field.Name, TypeName(v.Arm.Field.Type), discText(v.Items[0]))
+	}
+	return p.child(v, v.Arm.Field.Name, -1, v.Arm.Field.Type, arm)
+}
+
+func (p *jsonParser) structure(v *Value, n *node, d *ir.Decl) *Error {
+	if !n.is('{') {
+		return p.mismatch(n, "an object")
+	}
+	fields := fieldsOf(d)
+	have := make(map[string]*node, len(n.keys))
+	for i, k := range n.keys {
+		have[k] = n.items[i]
+	}
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.Name)
+		if have[f.Name] == nil {
+			e := p.fault(n, "found no field %s of %s", f.Name, d.Name)
+			if nullable(f.Type) {
+				e.Note = "write null where it is absent"
+			}
+			return e
+		}
+		if e := p.child(v, f.Name, -1, f.Type, have[f.Name]); e != nil {
+			return e
+		}
+		delete(have, f.Name)
+	}
+	for i, k := range n.keys {
+		if have[k] != nil {
+			return p.unknown(n.items[i], k, names, "a field of "+d.Name)
+		}
+	}
+	return nil
+}

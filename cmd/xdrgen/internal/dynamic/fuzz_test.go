@@ -1,0 +1,118 @@
+package dynamic
+
+import (
+	"bytes"
+	"encoding"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
+)
+
+// allTypes returns every type of the compiler's own good files.
+func allTypes(t testing.TB) []*ir.Type {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/ok/*.x")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	var out []*ir.Type
+	for _, f := range files {
+		u := unit(t, sema.Options{Files: []string{f}, Include: []string{"../../testdata/ok/units"}})
+		for _, name := range Names(u) {
+			out = append(out, typeOf(t, u, name))
+		}
+	}
+	return out
+}
+
+// FuzzRoundTrip holds that what Decode accepts comes back byte for byte, also
+// by way of JSON, and that what it refuses it explains, with rows up to there.
+func FuzzRoundTrip(f *testing.F) {
+	types := allTypes(f)
+	for i := range types {
+		for _, data := range [][]byte{nil, make([]byte, 64), bytes.Repeat([]byte{0, 0, 0, 1}, 64), bytes.Repeat([]byte{0, 0, 0, 2, 0, 0, 0, 0}, 32)} {
+			f.Add(uint16(i), data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint16, data []byte) {
+		root, n, err := Decode(data, types[int(which)%len(types)], Limits{Values: 1 << 12})
+		if n > len(data) {
+			t.Fatalf("%d bytes read of %d", n, len(data))
+		}
+		if err == nil {
+			checkRoundTrip(t, root, data[:n])
+			return
+		}
+		var e *Error
+		if !errors.As(err, &e) || e.Offset > len(data) || e.Length > len(data)-e.Offset || e.Message == "" {
+			t.Fatalf("%#v", err)
+		}
+		checkRows(t, root, data[:n])
+	})
+}
+
+// FuzzJSON holds that text which ParseJSON and Encode accept is read back from
+// its XDR as the same value.
+func FuzzJSON(f *testing.F) {
+	types := allTypes(f)
+	for i := range types {
+		if root, _, err := Decode(make([]byte, 256), types[i], Limits{Values: 1 << 12}); err == nil {
+			f.Add(uint16(i), AppendJSON(nil, root))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint16, text []byte) {
+		typ := types[int(which)%len(types)]
+		root, err := ParseJSON(text, typ, "", Limits{Values: 1 << 12})
+		if err != nil {
+			return
+		}
+		data, err := Encode(root)
+		if err != nil {
+			return
+		}
+		again, err := DecodeAll(data, typ, Limits{Values: 1 << 13})
+		if err != nil {
+			t.Fatalf("%s: %x: %v", text, data, err)
+		}
+		checkRoundTrip(t, again, data)
+	})
+}
+
+// FuzzAgainstGenerated holds this package against generated code: both accept
+// the same input, and both make the same bytes of it.
+func FuzzAgainstGenerated(f *testing.F) {
+	files, err := filepath.Glob("../../../../spec/x/rpcrdma2/*.x")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("%d files, %v", len(files), err)
+	}
+	u := unit(f, sema.Options{Files: files, Include: []string{"../../../../spec/x"}})
+	types := []*ir.Type{typeOf(f, u, "rpcrdma2_msg"), typeOf(f, u, "rpcrdma2_error"), typeOf(f, u, "rpcrdma2_propval")}
+	for k := range byte(24) {
+		f.Add(k, []byte{0, 0, 0, k, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3})
+		f.Add(k, make([]byte, 4*k))
+		f.Add(k, bytes.Repeat([]byte{0, 0, 0, 1}, int(k)))
+	}
+	f.Fuzz(func(t *testing.T, which byte, data []byte) {
+		var v encoding.BinaryUnmarshaler
+		switch which % 3 {
+		case 0:
+			v = new(rpcrdma2.Msg)
+		case 1:
+			v = new(rpcrdma2.Error)
+		case 2:
+			v = new(rpcrdma2.PropVal)
+		}
+		errGen := v.UnmarshalBinary(data)
+		root, err := DecodeAll(data, types[which%3], Limits{})
+		if (err == nil) != (errGen == nil) {
+			t.Fatalf("%x: dynamic %v, generated %v", data, err, errGen)
+		}
+		if err == nil {
+			checkRoundTrip(t, root, data)
+		}
+	})
+}

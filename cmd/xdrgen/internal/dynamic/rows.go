@@ -1,0 +1,213 @@
+package dynamic
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// Role says what a [Row] is within the value its path names.
+type Role string
+
+// The roles of rows. All but Data are words that XDR adds to the data.
+const (
+	Data    Role = "value"
+	Count   Role = "count"   // of bytes or elements
+	Present Role = "present" // optional data, or a further element of a list, follows
+	Absent  Role = "absent"  // no optional data
+	End     Role = "end"     // of a list
+)
+
+// Row is a piece of XDR that is one item: a number, a count, the bytes of an
+// opaque with their padding.
+type Row struct {
+	Offset, Length int
+	Path           string
+	Role           Role
+	Type           *ir.Type // of the value; nil for what is no value
+	Value          *Value
+	Text           string // for people: "OP_READ (1)", "3 elements"
+}
+
+// Rows returns all pieces of a tree in order of their offsets. Each byte that
+// Decode read is in exactly one of them, also where it met a fault.
+func Rows(root *Value) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		w := rowWalk{yield: yield}
+		w.value(root)
+	}
+}
+
+type rowWalk struct {
+	yield func(Row) bool
+	chain []*Value
+}
+
+func (w *rowWalk) row(v *Value, off, length int, role Role, format string, args ...any) bool {
+	return w.yield(Row{Offset: off, Length: length, Path: pathOf(w.chain), Role: role, Type: v.Type, Value: v, Text: fmt.Sprintf(format, args...)})
+}
+
+// value yields the rows of v. It returns false when no more are wanted.
+func (w *rowWalk) value(v *Value) bool {
+	w.chain = append(w.chain, v)
+	defer func() { w.chain = w.chain[:len(w.chain)-1] }()
+	t := v.Type.Underlying()
+	switch {
+	case v.Length == 0:
+		return true
+	case t.Kind == ir.Opaque || t.Kind == ir.String:
+		return w.row(v, v.Offset, 4, Count, "%s", plural(int(v.Word), "byte")) &&
+			(v.Length == 4 || w.row(v, v.Offset+4, v.Length-4, Data, "%s", Text(v)))
+	case t.Kind == ir.Array:
+		return w.row(v, v.Offset, 4, Count, "%s", plural(int(v.Word), "element")) && w.items(v)
+	case t.Kind == ir.Optional:
+		role := Present
+		if v.Word == 0 {
+			role = Absent
+		}
+		return w.row(v, v.Offset, 4, role, "%s", role) && w.items(v)
+	case t.Kind == ir.ListOf || t.Kind == ir.ListHead:
+		return w.list(v)
+	case t.Kind == ir.FixedArray, t.Kind == ir.Ref && t.Ref.Kind != ir.Enum:
+		return w.items(v)
+	}
+	return w.row(v, v.Offset, v.Length, Data, "%s", Text(v))
+}
+
+func (w *rowWalk) items(v *Value) bool {
+	for _, c := range v.Items {
+		if !w.value(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// list yields the presence words between the elements: whatever lies between
+// two elements, and after the last.
+func (w *rowWalk) list(v *Value) bool {
+	at := v.Offset
+	for i, c := range v.Items {
+		if c.Offset > at && !w.row(v, at, 4, Present, "element %d follows", i) {
+			return false
+		}
+		if !w.value(c) {
+			return false
+		}
+		at = c.Offset + c.Length
+	}
+	if at == v.Offset+v.Length {
+		return true
+	}
+	if v.Word == 1 { // the fault came right after the presence word
+		return w.row(v, at, 4, Present, "element %d follows", len(v.Items))
+	}
+	return w.row(v, at, 4, End, "end of list")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// Text returns the value of a number, an enum, or opaque data, for people.
+func Text(v *Value) string {
+	t := v.Type.Underlying()
+	switch t.Kind {
+	case ir.Bool:
+		if v.Word == 1 {
+			return "TRUE"
+		}
+		return "FALSE"
+	case ir.Int, ir.Hyper:
+		return strconv.FormatInt(int64(v.Word), 10)
+	case ir.Uint, ir.Uhyper:
+		return strconv.FormatUint(v.Word, 10)
+	case ir.Float:
+		return strconv.FormatFloat(float64(math.Float32frombits(uint32(v.Word))), 'g', -1, 32)
+	case ir.Double:
+		return strconv.FormatFloat(math.Float64frombits(v.Word), 'g', -1, 64)
+	case ir.String:
+		return strconv.Quote(string(cut(v.Bytes, 64)))
+	case ir.Quad, ir.FixedOpaque, ir.Opaque:
+		return plural(len(v.Bytes), "byte")
+	}
+	if enumOf(t) == nil {
+		return ""
+	}
+	return discText(v)
+}
+
+// discText returns an enumerator with its number, or the number alone.
+func discText(v *Value) string {
+	if v.Member != nil {
+		return fmt.Sprintf("%s (%d)", v.Member.Name, v.Member.Value)
+	}
+	if k := v.Type.Underlying().Kind; k == ir.Uint {
+		return strconv.FormatUint(v.Word, 10)
+	} else if k == ir.Bool {
+		return Text(v)
+	}
+	return strconv.FormatInt(int64(v.Word), 10)
+}
+
+// cut returns the first bytes of b, at most n, without breaking a character.
+func cut(b []byte, n int) []byte {
+	if len(b) <= n {
+		return b
+	}
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return b[:n]
+}
+
+// TypeName returns a type as XDR writes it.
+func TypeName(t *ir.Type) string {
+	switch t.Kind {
+	case ir.Bool:
+		return "bool"
+	case ir.Int:
+		return "int"
+	case ir.Uint:
+		return "unsigned int"
+	case ir.Hyper:
+		return "hyper"
+	case ir.Uhyper:
+		return "unsigned hyper"
+	case ir.Float:
+		return "float"
+	case ir.Double:
+		return "double"
+	case ir.Quad:
+		return "quadruple"
+	case ir.FixedOpaque:
+		return fmt.Sprintf("opaque[%d]", t.Len)
+	case ir.Opaque:
+		return "opaque" + bounds(t)
+	case ir.String:
+		return "string" + bounds(t)
+	case ir.FixedArray:
+		return fmt.Sprintf("%s[%d]", TypeName(t.Elem), t.Len)
+	case ir.Array:
+		return TypeName(t.Elem) + bounds(t)
+	case ir.Optional:
+		return TypeName(t.Elem) + "*"
+	case ir.ListOf:
+		return t.Ref.Name + "*"
+	}
+	return t.Ref.Name
+}
+
+func bounds(t *ir.Type) string {
+	if !t.Bounded {
+		return "<>"
+	}
+	return fmt.Sprintf("<%d>", t.Max)
+}
