@@ -31,7 +31,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 			return dec.Offset(), err
 		}
 		c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(rpcrdma1.Message).UnmarshalBinary(b) }
-		c.Check = func(b []byte) (int, error) { return used.CheckXDR(b, nil) }
+		c.Check = used.CheckXDR
 	case "c4K", "c1M":
 		value, used, owner := new(dirplus.Blob), new(dirplus.Blob), new(dirplus.Blob)
 		if err := value.UnmarshalBinary(m.Wire); err != nil {
@@ -49,7 +49,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 			return dec.Offset(), err
 		}
 		c.DecodeCopy = func(b []byte) (int, error) { return len(b), owner.UnmarshalBinary(b) }
-		c.Check = func(b []byte) (int, error) { return used.CheckXDR(b, nil) }
+		c.Check = used.CheckXDR
 	case "d":
 		value, used, owner := new(dirplus.Reply), new(dirplus.Reply), new(dirplus.Reply)
 		if err := value.UnmarshalBinary(m.Wire); err != nil {
@@ -68,7 +68,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 		}
 		c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(dirplus.Reply).UnmarshalBinary(b) }
 		c.DecodeCopy = func(b []byte) (int, error) { return len(b), owner.UnmarshalBinary(b) }
-		c.Check = func(b []byte) (int, error) { return used.CheckXDR(b, nil) }
+		c.Check = used.CheckXDR
 	}
 	return []Codec{c}, nil
 }

@@ -24,13 +24,13 @@ func (v *Req) XDRSize() int {
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rdmaconfig.Req")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rdmaconfig.Req")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -41,7 +41,7 @@ func (v *Req) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rdmaconfig.Req")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -53,7 +53,7 @@ func (v *Req) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rdmaconfig.Req")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -74,14 +74,13 @@ func (v *Req) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Req) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rdmaconfig.Req")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Req) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -97,7 +96,7 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "MaxCallSendSize")
+		return off, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
 	}
 	w := b[off : off+12 : off+12]
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
@@ -110,7 +109,7 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "MaxCallSendSize")
+		return off, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
 	}
 	off += 12
 	return off, nil
@@ -139,13 +138,13 @@ func (v *Reply) XDRSize() int {
 func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rdmaconfig.Reply")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rdmaconfig.Reply")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -156,7 +155,7 @@ func (v *Reply) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rdmaconfig.Reply")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -168,7 +167,7 @@ func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rdmaconfig.Reply")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -189,14 +188,13 @@ func (v *Reply) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Reply) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rdmaconfig.Reply")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Reply) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -212,7 +210,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "MaxCallSendSize")
+		return off, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
 	}
 	w := b[off : off+12 : off+12]
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
@@ -225,7 +223,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "MaxCallSendSize")
+		return off, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
 	}
 	off += 12
 	return off, nil

@@ -25,13 +25,13 @@ func (v *Segment) XDRSize() int {
 func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.Segment")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Segment")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -42,7 +42,7 @@ func (v *Segment) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Segment")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -54,7 +54,7 @@ func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.Segment")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -75,14 +75,13 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Segment) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.Segment")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Segment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -98,7 +97,7 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "Handle")
+		return off, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
 	}
 	w := b[off : off+16 : off+16]
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
@@ -111,7 +110,7 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "Handle")
+		return off, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
 	}
 	off += 16
 	return off, nil
@@ -139,13 +138,13 @@ func (v *ReadChunk) XDRSize() int {
 func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.ReadChunk")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.ReadChunk")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -156,7 +155,7 @@ func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.ReadChunk")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -168,7 +167,7 @@ func (v *ReadChunk) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.ReadChunk")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -189,14 +188,13 @@ func (v *ReadChunk) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ReadChunk) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.ReadChunk")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ReadChunk) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -213,7 +211,7 @@ func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "Position")
+		return off, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
 	}
 	w := b[off : off+20 : off+20]
 	v.Position = binary.BigEndian.Uint32(w[0:4])
@@ -227,7 +225,7 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "Position")
+		return off, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
 	}
 	off += 20
 	return off, nil
@@ -255,13 +253,13 @@ func (v *WriteChunk) XDRSize() int {
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.WriteChunk")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.WriteChunk")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -272,7 +270,7 @@ func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.WriteChunk")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -284,7 +282,7 @@ func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.WriteChunk")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -305,14 +303,13 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *WriteChunk) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.WriteChunk")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -336,16 +333,16 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Target")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
 	}
 	if v.Target, err = xdr.Resize(d, v.Target, int(n), 16, off); err != nil {
-		return off, err.In("Target")
+		return off, err.In("rpcrdma1.WriteChunk:Target")
 	}
 	s := v.Target[:]
 	for i := range s {
@@ -362,13 +359,13 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Target")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
 	}
 	off += int(n) * 16
 	return off, nil
@@ -422,13 +419,13 @@ func (v *Proc) XDRSize() int {
 func (v *Proc) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.Proc")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Proc")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -439,7 +436,7 @@ func (v *Proc) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Proc")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -451,7 +448,7 @@ func (v *Proc) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.Proc")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -472,20 +469,19 @@ func (v *Proc) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Proc) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.Proc")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Proc) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "rpcrdma1.Proc:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -496,12 +492,12 @@ func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
 	(*v) = enum
 	off += 4
@@ -511,12 +507,12 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
 	off += 4
 	return off, nil
@@ -553,13 +549,13 @@ func (v *Header) XDRSize() int {
 func (v *Header) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.Header")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Header")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -570,7 +566,7 @@ func (v *Header) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Header")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -582,7 +578,7 @@ func (v *Header) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.Header")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -603,14 +599,13 @@ func (v *Header) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Header) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.Header")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Header) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -671,7 +666,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reads")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
@@ -680,13 +675,13 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("Reads")
+				return off, err.In("rpcrdma1.Header:Reads")
 			}
 		}
 		list = list[:len(list)+1]
 		p := &list[len(list)-1]
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", len(list)-1)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Header:Reads", len(list)-1)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -697,11 +692,11 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
 	}
 	v.Reads = list
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -710,22 +705,22 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("Writes")
+				return off, err.In("rpcrdma1.Header:Writes")
 			}
 		}
 		list2 = list2[:len(list2)+1]
 		p2 := &list2[len(list2)-1]
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Header:Writes", len(list2)-1)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Header:Writes", len(list2)-1)
 		}
 		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("Writes", len(list2)-1)
+			return off, err.In("Target").At("rpcrdma1.Header:Writes", len(list2)-1)
 		}
 		s := p2.Target[:]
 		for i := range s {
@@ -737,38 +732,38 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			off += 16
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
 	}
 	v.Writes = list2
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
 		}
 		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("Reply.Target")
+			return off, err.In("rpcrdma1.Header:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
 		for i2 := range s2 {
@@ -791,7 +786,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reads")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
@@ -799,7 +794,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Header:Reads", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -807,10 +802,10 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -818,17 +813,17 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Header:Writes", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Header:Writes", i2)
 		}
 		off += int(n) * 16
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -836,26 +831,26 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
 	}
 	if more3 != 0 {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -898,13 +893,13 @@ func (v *HeaderNomsg) XDRSize() int {
 func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.HeaderNomsg")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.HeaderNomsg")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -915,7 +910,7 @@ func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.HeaderNomsg")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -927,7 +922,7 @@ func (v *HeaderNomsg) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.HeaderNomsg")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -948,14 +943,13 @@ func (v *HeaderNomsg) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *HeaderNomsg) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.HeaderNomsg")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *HeaderNomsg) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1016,7 +1010,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reads")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
@@ -1025,13 +1019,13 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("Reads")
+				return off, err.In("rpcrdma1.HeaderNomsg:Reads")
 			}
 		}
 		list = list[:len(list)+1]
 		p := &list[len(list)-1]
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", len(list)-1)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderNomsg:Reads", len(list)-1)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1042,11 +1036,11 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 		off += 24
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	v.Reads = list
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -1055,22 +1049,22 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("Writes")
+				return off, err.In("rpcrdma1.HeaderNomsg:Writes")
 			}
 		}
 		list2 = list2[:len(list2)+1]
 		p2 := &list2[len(list2)-1]
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderNomsg:Writes", len(list2)-1)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderNomsg:Writes", len(list2)-1)
 		}
 		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("Writes", len(list2)-1)
+			return off, err.In("Target").At("rpcrdma1.HeaderNomsg:Writes", len(list2)-1)
 		}
 		s := p2.Target[:]
 		for i := range s {
@@ -1082,38 +1076,38 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 			off += 16
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	v.Writes = list2
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("Reply.Target")
+			return off, err.In("rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
 		for i2 := range s2 {
@@ -1136,7 +1130,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reads")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
@@ -1144,7 +1138,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderNomsg:Reads", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -1152,10 +1146,10 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -1163,17 +1157,17 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderNomsg:Writes", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderNomsg:Writes", i2)
 		}
 		off += int(n) * 16
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -1181,26 +1175,26 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	if more3 != 0 {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -1245,13 +1239,13 @@ func (v *HeaderPadded) XDRSize() int {
 func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.HeaderPadded")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.HeaderPadded")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1262,7 +1256,7 @@ func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.HeaderPadded")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1274,7 +1268,7 @@ func (v *HeaderPadded) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.HeaderPadded")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1295,14 +1289,13 @@ func (v *HeaderPadded) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *HeaderPadded) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.HeaderPadded")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *HeaderPadded) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1367,7 +1360,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "Align")
+		return off, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
 	}
 	w := b[off : off+12 : off+12]
 	v.Align = binary.BigEndian.Uint32(w[0:4])
@@ -1378,13 +1371,13 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("Reads")
+				return off, err.In("rpcrdma1.HeaderPadded:Reads")
 			}
 		}
 		list = list[:len(list)+1]
 		p := &list[len(list)-1]
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", len(list)-1)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderPadded:Reads", len(list)-1)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1395,11 +1388,11 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 		off += 24
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
 	}
 	v.Reads = list
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -1408,22 +1401,22 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("Writes")
+				return off, err.In("rpcrdma1.HeaderPadded:Writes")
 			}
 		}
 		list2 = list2[:len(list2)+1]
 		p2 := &list2[len(list2)-1]
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderPadded:Writes", len(list2)-1)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderPadded:Writes", len(list2)-1)
 		}
 		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("Writes", len(list2)-1)
+			return off, err.In("Target").At("rpcrdma1.HeaderPadded:Writes", len(list2)-1)
 		}
 		s := p2.Target[:]
 		for i := range s {
@@ -1435,38 +1428,38 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 			off += 16
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
 	}
 	v.Writes = list2
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("Reply.Target")
+			return off, err.In("rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
 		for i2 := range s2 {
@@ -1489,7 +1482,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "Align")
+		return off, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
 	}
 	w := b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
@@ -1497,7 +1490,7 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderPadded:Reads", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -1505,10 +1498,10 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -1516,17 +1509,17 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderPadded:Writes", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderPadded:Writes", i2)
 		}
 		off += int(n) * 16
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -1534,26 +1527,26 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
 	}
 	if more3 != 0 {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -1606,13 +1599,13 @@ func (v *ErrCode) XDRSize() int {
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.ErrCode")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.ErrCode")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1623,7 +1616,7 @@ func (v *ErrCode) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.ErrCode")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1635,7 +1628,7 @@ func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.ErrCode")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1656,14 +1649,13 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ErrCode) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.ErrCode")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1677,7 +1669,7 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -1688,7 +1680,7 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
 	off += 4
 	return off, nil
@@ -1714,13 +1706,13 @@ func (v *VersionRange) XDRSize() int {
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.VersionRange")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.VersionRange")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1731,7 +1723,7 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.VersionRange")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1743,7 +1735,7 @@ func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.VersionRange")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1764,14 +1756,13 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *VersionRange) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.VersionRange")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1786,7 +1777,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "VersLow")
+		return off, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
 	}
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -1798,7 +1789,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "VersLow")
+		return off, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
 	}
 	off += 8
 	return off, nil
@@ -1832,13 +1823,13 @@ func (v *Error) XDRSize() int {
 func (v *Error) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.Error")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Error")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1849,7 +1840,7 @@ func (v *Error) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Error")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1861,7 +1852,7 @@ func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.Error")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1882,14 +1873,13 @@ func (v *Error) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Error) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.Error")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Error) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1913,7 +1903,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Err
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Err")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
 	v.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -1929,7 +1919,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Err {
 	case ErrVers:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Vrange.VersLow")
+			return off, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
 		}
 		w := b[off : off+8 : off+8]
 		v.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -1945,7 +1935,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Err")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
 	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -1953,7 +1943,7 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	switch kind {
 	case ErrVers:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Vrange.VersLow")
+			return off, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
 		}
 		off += 8
 	case ErrChunk:
@@ -2036,13 +2026,13 @@ func (v *Body) XDRSize() int {
 func (v *Body) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.Body")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Body")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2053,7 +2043,7 @@ func (v *Body) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Body")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2065,7 +2055,7 @@ func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.Body")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2086,20 +2076,19 @@ func (v *Body) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Body) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.Body")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Body) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Proc.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "Proc")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
@@ -2274,7 +2263,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "Proc")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
@@ -2284,12 +2273,12 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	old := v.Proc
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Proc")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Proc")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
 	}
 	v.Proc = enum
 	off += 4
@@ -2309,7 +2298,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Proc {
 	case ProcMsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
@@ -2318,13 +2307,13 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list) == cap(list) {
 				if list, err = xdr.Extend(d, list, 24, off); err != nil {
-					return off, err.In("Msg.Reads")
+					return off, err.In("rpcrdma1.Body:Msg.Reads")
 				}
 			}
 			list = list[:len(list)+1]
 			p := &list[len(list)-1]
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Msg.Reads", len(list)-1)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msg.Reads", len(list)-1)
 			}
 			w := b[off : off+24 : off+24]
 			p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2335,11 +2324,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Msg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
 		}
 		v.Msg.Reads = list
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
@@ -2348,22 +2337,22 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list2) == cap(list2) {
 				if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-					return off, err.In("Msg.Writes")
+					return off, err.In("rpcrdma1.Body:Msg.Writes")
 				}
 			}
 			list2 = list2[:len(list2)+1]
 			p2 := &list2[len(list2)-1]
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Msg.Writes", len(list2)-1)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msg.Writes", len(list2)-1)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Msg.Writes", len(list2)-1)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msg.Writes", len(list2)-1)
 			}
 			if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-				return off, err.In("Target").At("Msg.Writes", len(list2)-1)
+				return off, err.In("Target").At("rpcrdma1.Body:Msg.Writes", len(list2)-1)
 			}
 			s := p2.Target[:]
 			for i := range s {
@@ -2375,38 +2364,38 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Msg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
 		}
 		v.Msg.Writes = list2
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Msg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
 		}
 		if more3 != 0 {
 			v.Msg.Reply.Present = true
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Msg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			if v.Msg.Reply.Value.Target, err = xdr.Resize(d, v.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
-				return off, err.In("Msg.Reply.Target")
+				return off, err.In("rpcrdma1.Body:Msg.Reply.Target")
 			}
 			s2 := v.Msg.Reply.Value.Target[:]
 			for i2 := range s2 {
@@ -2425,7 +2414,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcNomsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Nomsg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
@@ -2434,13 +2423,13 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list3) == cap(list3) {
 				if list3, err = xdr.Extend(d, list3, 24, off); err != nil {
-					return off, err.In("Nomsg.Reads")
+					return off, err.In("rpcrdma1.Body:Nomsg.Reads")
 				}
 			}
 			list3 = list3[:len(list3)+1]
 			p5 := &list3[len(list3)-1]
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Nomsg.Reads", len(list3)-1)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Nomsg.Reads", len(list3)-1)
 			}
 			w := b[off : off+24 : off+24]
 			p5.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2451,11 +2440,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "Nomsg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		v.Nomsg.Reads = list3
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Nomsg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
@@ -2464,22 +2453,22 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list4) == cap(list4) {
 				if list4, err = xdr.Extend(d, list4, 24, off); err != nil {
-					return off, err.In("Nomsg.Writes")
+					return off, err.In("rpcrdma1.Body:Nomsg.Writes")
 				}
 			}
 			list4 = list4[:len(list4)+1]
 			p6 := &list4[len(list4)-1]
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Nomsg.Writes", len(list4)-1)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Nomsg.Writes", len(list4)-1)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("Nomsg.Writes", len(list4)-1)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Nomsg.Writes", len(list4)-1)
 			}
 			if p6.Target, err = xdr.Resize(d, p6.Target, int(n3), 16, off); err != nil {
-				return off, err.In("Target").At("Nomsg.Writes", len(list4)-1)
+				return off, err.In("Target").At("rpcrdma1.Body:Nomsg.Writes", len(list4)-1)
 			}
 			s3 := p6.Target[:]
 			for i3 := range s3 {
@@ -2491,38 +2480,38 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Nomsg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "Nomsg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		v.Nomsg.Writes = list4
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Nomsg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Nomsg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		if more6 != 0 {
 			v.Nomsg.Reply.Present = true
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Nomsg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "Nomsg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			if v.Nomsg.Reply.Value.Target, err = xdr.Resize(d, v.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
-				return off, err.In("Nomsg.Reply.Target")
+				return off, err.In("rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			s4 := v.Nomsg.Reply.Value.Target[:]
 			for i4 := range s4 {
@@ -2541,7 +2530,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcMsgp:
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "Msgp.Align")
+			return off, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		v.Msgp.Align = binary.BigEndian.Uint32(w[0:4])
@@ -2552,13 +2541,13 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list5) == cap(list5) {
 				if list5, err = xdr.Extend(d, list5, 24, off); err != nil {
-					return off, err.In("Msgp.Reads")
+					return off, err.In("rpcrdma1.Body:Msgp.Reads")
 				}
 			}
 			list5 = list5[:len(list5)+1]
 			p9 := &list5[len(list5)-1]
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Msgp.Reads", len(list5)-1)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msgp.Reads", len(list5)-1)
 			}
 			w := b[off : off+24 : off+24]
 			p9.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2569,11 +2558,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "Msgp.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
 		}
 		v.Msgp.Reads = list5
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msgp.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
@@ -2582,22 +2571,22 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list6) == cap(list6) {
 				if list6, err = xdr.Extend(d, list6, 24, off); err != nil {
-					return off, err.In("Msgp.Writes")
+					return off, err.In("rpcrdma1.Body:Msgp.Writes")
 				}
 			}
 			list6 = list6[:len(list6)+1]
 			p10 := &list6[len(list6)-1]
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Msgp.Writes", len(list6)-1)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msgp.Writes", len(list6)-1)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("Msgp.Writes", len(list6)-1)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msgp.Writes", len(list6)-1)
 			}
 			if p10.Target, err = xdr.Resize(d, p10.Target, int(n5), 16, off); err != nil {
-				return off, err.In("Target").At("Msgp.Writes", len(list6)-1)
+				return off, err.In("Target").At("rpcrdma1.Body:Msgp.Writes", len(list6)-1)
 			}
 			s5 := p10.Target[:]
 			for i5 := range s5 {
@@ -2609,38 +2598,38 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msgp.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "Msgp.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
 		}
 		v.Msgp.Writes = list6
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msgp.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Msgp.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
 		}
 		if more9 != 0 {
 			v.Msgp.Reply.Present = true
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msgp.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "Msgp.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			if v.Msgp.Reply.Value.Target, err = xdr.Resize(d, v.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
-				return off, err.In("Msgp.Reply.Target")
+				return off, err.In("rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			s6 := v.Msgp.Reply.Value.Target[:]
 			for i6 := range s6 {
@@ -2661,7 +2650,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	case ProcError:
 		old2 := v.Error.Err
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Error.Err")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
 		w := b[off : off+4 : off+4]
 		v.Error.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -2677,7 +2666,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Error.Err {
 		case ErrVers:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Error.Vrange.VersLow")
+				return off, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
 			}
 			w := b[off : off+8 : off+8]
 			v.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -2687,7 +2676,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "Proc")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
@@ -2696,19 +2685,19 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Proc
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Proc")
+		return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Proc")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case ProcMsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
@@ -2716,7 +2705,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Msg.Reads", i)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msg.Reads", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -2724,10 +2713,10 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Msg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
@@ -2735,17 +2724,17 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Msg.Writes", i2)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msg.Writes", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Msg.Writes", i2)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msg.Writes", i2)
 			}
 			off += int(n) * 16
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -2753,32 +2742,32 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Msg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Msg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
 		}
 		if more3 != 0 {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Msg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
 	case ProcNomsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Nomsg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
@@ -2786,7 +2775,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i3 := 0
 		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Nomsg.Reads", i3)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Nomsg.Reads", i3)
 			}
 			w := b[off : off+24 : off+24]
 			more4 = binary.BigEndian.Uint32(w[20:24])
@@ -2794,10 +2783,10 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i3++
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "Nomsg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Nomsg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
@@ -2805,17 +2794,17 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i4 := 0
 		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Nomsg.Writes", i4)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Nomsg.Writes", i4)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("Nomsg.Writes", i4)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Nomsg.Writes", i4)
 			}
 			off += int(n3) * 16
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Nomsg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
@@ -2823,32 +2812,32 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i4++
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "Nomsg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Nomsg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Nomsg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		if more6 != 0 {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Nomsg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "Nomsg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
 	case ProcMsgp:
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "Msgp.Align")
+			return off, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more7 := binary.BigEndian.Uint32(w[8:12])
@@ -2856,7 +2845,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i5 := 0
 		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Msgp.Reads", i5)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msgp.Reads", i5)
 			}
 			w := b[off : off+24 : off+24]
 			more7 = binary.BigEndian.Uint32(w[20:24])
@@ -2864,10 +2853,10 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i5++
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "Msgp.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msgp.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
@@ -2875,17 +2864,17 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i6 := 0
 		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Msgp.Writes", i6)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msgp.Writes", i6)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("Msgp.Writes", i6)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msgp.Writes", i6)
 			}
 			off += int(n5) * 16
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msgp.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
@@ -2893,26 +2882,26 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i6++
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "Msgp.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Msgp.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Msgp.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
 		}
 		if more9 != 0 {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Msgp.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "Msgp.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}
@@ -2920,7 +2909,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	case ProcError:
 		var kind2 ErrCode
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Error.Err")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
 		w := b[off : off+4 : off+4]
 		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -2928,14 +2917,14 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		switch kind2 {
 		case ErrVers:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Error.Vrange.VersLow")
+				return off, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
 			}
 			off += 8
 		case ErrChunk:
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Proc")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
@@ -3018,13 +3007,13 @@ func (v *Message) XDRSize() int {
 func (v *Message) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma1.Message")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Message")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -3035,7 +3024,7 @@ func (v *Message) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma1.Message")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -3047,7 +3036,7 @@ func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma1.Message")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -3068,20 +3057,19 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Message) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma1.Message")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Message) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Body.Proc.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(v.Body.Proc)), 0, "Body.Proc")
+		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -3259,7 +3247,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "Body.Proc")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -3269,7 +3257,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	old := v.Body.Proc
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "XID")
+		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -3277,7 +3265,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "Body.Proc")
+		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	v.Body.Proc = enum
 	off += 16
@@ -3297,7 +3285,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Body.Proc {
 	case ProcMsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
@@ -3306,13 +3294,13 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list) == cap(list) {
 				if list, err = xdr.Extend(d, list, 24, off); err != nil {
-					return off, err.In("Body.Msg.Reads")
+					return off, err.In("rpcrdma1.Message:Body.Msg.Reads")
 				}
 			}
 			list = list[:len(list)+1]
 			p := &list[len(list)-1]
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Body.Msg.Reads", len(list)-1)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msg.Reads", len(list)-1)
 			}
 			w := b[off : off+24 : off+24]
 			p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3323,11 +3311,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Body.Msg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		v.Body.Msg.Reads = list
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
@@ -3336,22 +3324,22 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list2) == cap(list2) {
 				if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-					return off, err.In("Body.Msg.Writes")
+					return off, err.In("rpcrdma1.Message:Body.Msg.Writes")
 				}
 			}
 			list2 = list2[:len(list2)+1]
 			p2 := &list2[len(list2)-1]
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Body.Msg.Writes", len(list2)-1)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msg.Writes", len(list2)-1)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Body.Msg.Writes", len(list2)-1)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msg.Writes", len(list2)-1)
 			}
 			if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-				return off, err.In("Target").At("Body.Msg.Writes", len(list2)-1)
+				return off, err.In("Target").At("rpcrdma1.Message:Body.Msg.Writes", len(list2)-1)
 			}
 			s := p2.Target[:]
 			for i := range s {
@@ -3363,38 +3351,38 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Body.Msg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		v.Body.Msg.Writes = list2
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Body.Msg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		if more3 != 0 {
 			v.Body.Msg.Reply.Present = true
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Body.Msg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			if v.Body.Msg.Reply.Value.Target, err = xdr.Resize(d, v.Body.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
-				return off, err.In("Body.Msg.Reply.Target")
+				return off, err.In("rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			s2 := v.Body.Msg.Reply.Value.Target[:]
 			for i2 := range s2 {
@@ -3413,7 +3401,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcNomsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Nomsg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
@@ -3422,13 +3410,13 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list3) == cap(list3) {
 				if list3, err = xdr.Extend(d, list3, 24, off); err != nil {
-					return off, err.In("Body.Nomsg.Reads")
+					return off, err.In("rpcrdma1.Message:Body.Nomsg.Reads")
 				}
 			}
 			list3 = list3[:len(list3)+1]
 			p5 := &list3[len(list3)-1]
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Body.Nomsg.Reads", len(list3)-1)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Nomsg.Reads", len(list3)-1)
 			}
 			w := b[off : off+24 : off+24]
 			p5.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3439,11 +3427,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "Body.Nomsg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		v.Body.Nomsg.Reads = list3
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Nomsg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
@@ -3452,22 +3440,22 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list4) == cap(list4) {
 				if list4, err = xdr.Extend(d, list4, 24, off); err != nil {
-					return off, err.In("Body.Nomsg.Writes")
+					return off, err.In("rpcrdma1.Message:Body.Nomsg.Writes")
 				}
 			}
 			list4 = list4[:len(list4)+1]
 			p6 := &list4[len(list4)-1]
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Body.Nomsg.Writes", len(list4)-1)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", len(list4)-1)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("Body.Nomsg.Writes", len(list4)-1)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", len(list4)-1)
 			}
 			if p6.Target, err = xdr.Resize(d, p6.Target, int(n3), 16, off); err != nil {
-				return off, err.In("Target").At("Body.Nomsg.Writes", len(list4)-1)
+				return off, err.In("Target").At("rpcrdma1.Message:Body.Nomsg.Writes", len(list4)-1)
 			}
 			s3 := p6.Target[:]
 			for i3 := range s3 {
@@ -3479,38 +3467,38 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Nomsg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "Body.Nomsg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		v.Body.Nomsg.Writes = list4
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Nomsg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Body.Nomsg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		if more6 != 0 {
 			v.Body.Nomsg.Reply.Present = true
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Nomsg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "Body.Nomsg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			if v.Body.Nomsg.Reply.Value.Target, err = xdr.Resize(d, v.Body.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
-				return off, err.In("Body.Nomsg.Reply.Target")
+				return off, err.In("rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			s4 := v.Body.Nomsg.Reply.Value.Target[:]
 			for i4 := range s4 {
@@ -3529,7 +3517,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcMsgp:
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "Body.Msgp.Align")
+			return off, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		v.Body.Msgp.Align = binary.BigEndian.Uint32(w[0:4])
@@ -3540,13 +3528,13 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list5) == cap(list5) {
 				if list5, err = xdr.Extend(d, list5, 24, off); err != nil {
-					return off, err.In("Body.Msgp.Reads")
+					return off, err.In("rpcrdma1.Message:Body.Msgp.Reads")
 				}
 			}
 			list5 = list5[:len(list5)+1]
 			p9 := &list5[len(list5)-1]
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Body.Msgp.Reads", len(list5)-1)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msgp.Reads", len(list5)-1)
 			}
 			w := b[off : off+24 : off+24]
 			p9.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3557,11 +3545,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "Body.Msgp.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
 		v.Body.Msgp.Reads = list5
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msgp.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
@@ -3570,22 +3558,22 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list6) == cap(list6) {
 				if list6, err = xdr.Extend(d, list6, 24, off); err != nil {
-					return off, err.In("Body.Msgp.Writes")
+					return off, err.In("rpcrdma1.Message:Body.Msgp.Writes")
 				}
 			}
 			list6 = list6[:len(list6)+1]
 			p10 := &list6[len(list6)-1]
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Body.Msgp.Writes", len(list6)-1)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", len(list6)-1)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("Body.Msgp.Writes", len(list6)-1)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", len(list6)-1)
 			}
 			if p10.Target, err = xdr.Resize(d, p10.Target, int(n5), 16, off); err != nil {
-				return off, err.In("Target").At("Body.Msgp.Writes", len(list6)-1)
+				return off, err.In("Target").At("rpcrdma1.Message:Body.Msgp.Writes", len(list6)-1)
 			}
 			s5 := p10.Target[:]
 			for i5 := range s5 {
@@ -3597,38 +3585,38 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msgp.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "Body.Msgp.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		v.Body.Msgp.Writes = list6
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msgp.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Body.Msgp.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		if more9 != 0 {
 			v.Body.Msgp.Reply.Present = true
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msgp.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "Body.Msgp.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			if v.Body.Msgp.Reply.Value.Target, err = xdr.Resize(d, v.Body.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
-				return off, err.In("Body.Msgp.Reply.Target")
+				return off, err.In("rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			s6 := v.Body.Msgp.Reply.Value.Target[:]
 			for i6 := range s6 {
@@ -3649,7 +3637,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	case ProcError:
 		old2 := v.Body.Error.Err
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Error.Err")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
 		w := b[off : off+4 : off+4]
 		v.Body.Error.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -3665,7 +3653,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Body.Error.Err {
 		case ErrVers:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Body.Error.Vrange.VersLow")
+				return off, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
 			}
 			w := b[off : off+8 : off+8]
 			v.Body.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -3675,7 +3663,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "Body.Proc")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -3684,19 +3672,19 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Proc
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "XID")
+		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "Body.Proc")
+		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
@@ -3704,7 +3692,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Body.Msg.Reads", i)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msg.Reads", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -3712,10 +3700,10 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Body.Msg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
@@ -3723,17 +3711,17 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Body.Msg.Writes", i2)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Body.Msg.Writes", i2)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
 			}
 			off += int(n) * 16
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -3741,32 +3729,32 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Body.Msg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Body.Msg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		if more3 != 0 {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Body.Msg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
 	case ProcNomsg:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Nomsg.Reads")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
@@ -3774,7 +3762,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i3 := 0
 		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Body.Nomsg.Reads", i3)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Nomsg.Reads", i3)
 			}
 			w := b[off : off+24 : off+24]
 			more4 = binary.BigEndian.Uint32(w[20:24])
@@ -3782,10 +3770,10 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i3++
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "Body.Nomsg.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Nomsg.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
@@ -3793,17 +3781,17 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i4 := 0
 		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Body.Nomsg.Writes", i4)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i4)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("Body.Nomsg.Writes", i4)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i4)
 			}
 			off += int(n3) * 16
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Nomsg.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
@@ -3811,32 +3799,32 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i4++
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "Body.Nomsg.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Nomsg.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "Body.Nomsg.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		if more6 != 0 {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Nomsg.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "Body.Nomsg.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
 	case ProcMsgp:
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "Body.Msgp.Align")
+			return off, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more7 := binary.BigEndian.Uint32(w[8:12])
@@ -3844,7 +3832,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i5 := 0
 		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("Body.Msgp.Reads", i5)
+				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msgp.Reads", i5)
 			}
 			w := b[off : off+24 : off+24]
 			more7 = binary.BigEndian.Uint32(w[20:24])
@@ -3852,10 +3840,10 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i5++
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "Body.Msgp.Reads")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msgp.Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
@@ -3863,17 +3851,17 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i6 := 0
 		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("Body.Msgp.Writes", i6)
+				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i6)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("Body.Msgp.Writes", i6)
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i6)
 			}
 			off += int(n5) * 16
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msgp.Writes")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
@@ -3881,26 +3869,26 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i6++
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "Body.Msgp.Writes")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Msgp.Reply")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "Body.Msgp.Reply")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		if more9 != 0 {
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Msgp.Reply.Target")
+				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "Body.Msgp.Reply.Target")
+				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}
@@ -3908,7 +3896,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	case ProcError:
 		var kind2 ErrCode
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Error.Err")
+			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
 		w := b[off : off+4 : off+4]
 		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -3916,14 +3904,14 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		switch kind2 {
 		case ErrVers:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Body.Error.Vrange.VersLow")
+				return off, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
 			}
 			off += 8
 		case ErrChunk:
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Body.Proc")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }

@@ -78,13 +78,13 @@ func (v *Proc) XDRSize() int {
 func (v *Proc) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.Proc")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Proc")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -95,7 +95,7 @@ func (v *Proc) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Proc")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -107,7 +107,7 @@ func (v *Proc) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.Proc")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -128,14 +128,13 @@ func (v *Proc) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Proc) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.Proc")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Proc) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -149,7 +148,7 @@ func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.Proc:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = Proc(binary.BigEndian.Uint32(w[0:4]))
@@ -160,7 +159,7 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.Proc:")
 	}
 	off += 4
 	return off, nil
@@ -189,13 +188,13 @@ func (v *Msg) XDRSize() int {
 func (v *Msg) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.Msg")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Msg")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -206,7 +205,7 @@ func (v *Msg) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Msg")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -218,7 +217,7 @@ func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.Msg")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -239,21 +238,20 @@ func (v *Msg) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Msg) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.Msg")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Msg) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.PutXDR(e, b, off); err != nil {
-		return off, err.In("Chunks")
+		return off, err.In("rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
@@ -262,7 +260,7 @@ func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return off, err.In("Chunks")
+		return off, err.In("rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
@@ -271,7 +269,7 @@ func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("Chunks")
+		return off, err.In("rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
@@ -297,13 +295,13 @@ func (v *Nomsg) XDRSize() int {
 func (v *Nomsg) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.Nomsg")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Nomsg")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -314,7 +312,7 @@ func (v *Nomsg) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Nomsg")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -326,7 +324,7 @@ func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.Nomsg")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -347,21 +345,20 @@ func (v *Nomsg) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Nomsg) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.Nomsg")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.PutXDR(e, b, off); err != nil {
-		return off, err.In("Chunks")
+		return off, err.In("rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
@@ -370,7 +367,7 @@ func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return off, err.In("Chunks")
+		return off, err.In("rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
@@ -379,7 +376,7 @@ func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("Chunks")
+		return off, err.In("rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
@@ -403,13 +400,13 @@ func (v *ErrCode) XDRSize() int {
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.ErrCode")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ErrCode")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -420,7 +417,7 @@ func (v *ErrCode) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ErrCode")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -432,7 +429,7 @@ func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.ErrCode")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -453,14 +450,13 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ErrCode) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.ErrCode")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -474,7 +470,7 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -485,7 +481,7 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	off += 4
 	return off, nil
@@ -511,13 +507,13 @@ func (v *VersionRange) XDRSize() int {
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.VersionRange")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.VersionRange")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -528,7 +524,7 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.VersionRange")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -540,7 +536,7 @@ func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.VersionRange")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -561,14 +557,13 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *VersionRange) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.VersionRange")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -583,7 +578,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "VersLow")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
 	}
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -595,7 +590,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "VersLow")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
 	}
 	off += 8
 	return off, nil
@@ -622,13 +617,13 @@ func (v *ErrWrite) XDRSize() int {
 func (v *ErrWrite) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.ErrWrite")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ErrWrite")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -639,7 +634,7 @@ func (v *ErrWrite) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ErrWrite")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -651,7 +646,7 @@ func (v *ErrWrite) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.ErrWrite")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -672,14 +667,13 @@ func (v *ErrWrite) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ErrWrite) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.ErrWrite")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ErrWrite) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -694,7 +688,7 @@ func (v *ErrWrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ErrWrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "ChunkIndex")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.ErrWrite:ChunkIndex")
 	}
 	w := b[off : off+8 : off+8]
 	v.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
@@ -706,7 +700,7 @@ func (v *ErrWrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ErrWrite) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "ChunkIndex")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.ErrWrite:ChunkIndex")
 	}
 	off += 8
 	return off, nil
@@ -754,13 +748,13 @@ func (v *Error) XDRSize() int {
 func (v *Error) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.Error")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Error")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -771,7 +765,7 @@ func (v *Error) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Error")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -783,7 +777,7 @@ func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.Error")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -804,14 +798,13 @@ func (v *Error) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Error) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.Error")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Error) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -855,7 +848,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Err
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Err")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
 	v.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -880,7 +873,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Err {
 	case ErrVers:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Vrange.VersLow")
+			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:Vrange.VersLow")
 		}
 		w := b[off : off+8 : off+8]
 		v.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -888,28 +881,28 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	case ErrReadChunks:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "MaxReadChunks")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
 		}
 		w := b[off : off+4 : off+4]
 		v.MaxReadChunks = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	case ErrWriteChunks:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "MaxWriteChunks")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
 		}
 		w := b[off : off+4 : off+4]
 		v.MaxWriteChunks = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	case ErrSegments:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "MaxSegments")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
 		}
 		w := b[off : off+4 : off+4]
 		v.MaxSegments = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	case ErrWriteResource:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Writeres.ChunkIndex")
+			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:Writeres.ChunkIndex")
 		}
 		w := b[off : off+8 : off+8]
 		v.Writeres.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
@@ -917,7 +910,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	case ErrReplyResource:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "ReplyLengthNeeded")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
 		}
 		w := b[off : off+4 : off+4]
 		v.ReplyLengthNeeded = binary.BigEndian.Uint32(w[0:4])
@@ -931,7 +924,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Err")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
 	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -939,32 +932,32 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	switch kind {
 	case ErrVers:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Vrange.VersLow")
+			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:Vrange.VersLow")
 		}
 		off += 8
 	case ErrReadChunks:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "MaxReadChunks")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
 		}
 		off += 4
 	case ErrWriteChunks:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "MaxWriteChunks")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
 		}
 		off += 4
 	case ErrSegments:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "MaxSegments")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
 		}
 		off += 4
 	case ErrWriteResource:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Writeres.ChunkIndex")
+			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:Writeres.ChunkIndex")
 		}
 		off += 8
 	case ErrReplyResource:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "ReplyLengthNeeded")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
 		}
 		off += 4
 	default:
@@ -1013,13 +1006,13 @@ func (v *ConnProp) XDRSize() int {
 func (v *ConnProp) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.ConnProp")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ConnProp")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1030,7 +1023,7 @@ func (v *ConnProp) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ConnProp")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1042,7 +1035,7 @@ func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.ConnProp")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1063,14 +1056,13 @@ func (v *ConnProp) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ConnProp) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.ConnProp")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1094,32 +1086,32 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Props")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Props")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
 	}
 	if v.Props, err = xdr.Resize(d, v.Props, int(n), 32, off); err != nil {
-		return off, err.In("Props")
+		return off, err.In("rpcrdma2.ConnProp:Props")
 	}
 	s := v.Props[:]
 	for i := range s {
 		p := &s[i]
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("Props", i)
+			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.ConnProp:Props", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Props", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.ConnProp:Props", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Props", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.ConnProp:Props", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
@@ -1130,26 +1122,26 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Props")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Props")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
 	}
 	for i := range int(n) {
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("Props", i)
+			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.ConnProp:Props", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Props", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.ConnProp:Props", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Props", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.ConnProp:Props", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -1180,13 +1172,13 @@ func (v *Common) XDRSize() int {
 func (v *Common) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.Common")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Common")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1197,7 +1189,7 @@ func (v *Common) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Common")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1209,7 +1201,7 @@ func (v *Common) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.Common")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1230,14 +1222,13 @@ func (v *Common) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Common) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.Common")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Common) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1254,7 +1245,7 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "XID")
+		return off, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
 	}
 	w := b[off : off+16 : off+16]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -1268,7 +1259,7 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "XID")
+		return off, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
 	}
 	off += 16
 	return off, nil
@@ -1297,13 +1288,13 @@ func (v *HeaderPrefix) XDRSize() int {
 func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.HeaderPrefix")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.HeaderPrefix")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1314,7 +1305,7 @@ func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.HeaderPrefix")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1326,7 +1317,7 @@ func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.HeaderPrefix")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1347,14 +1338,13 @@ func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *HeaderPrefix) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.HeaderPrefix")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1372,7 +1362,7 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "Start.XID")
+		return off, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
 	}
 	w := b[off : off+20 : off+20]
 	v.Start.XID = binary.BigEndian.Uint32(w[0:4])
@@ -1387,7 +1377,7 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "Start.XID")
+		return off, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
 	}
 	off += 20
 	return off, nil
@@ -1417,13 +1407,13 @@ func (v *Segment) XDRSize() int {
 func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.Segment")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Segment")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1434,7 +1424,7 @@ func (v *Segment) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.Segment")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1446,7 +1436,7 @@ func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.Segment")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1467,14 +1457,13 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Segment) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.Segment")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Segment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1490,7 +1479,7 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "Handle")
+		return off, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
 	}
 	w := b[off : off+16 : off+16]
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
@@ -1503,7 +1492,7 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "Handle")
+		return off, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
 	}
 	off += 16
 	return off, nil
@@ -1531,13 +1520,13 @@ func (v *ReadSegment) XDRSize() int {
 func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.ReadSegment")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ReadSegment")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1548,7 +1537,7 @@ func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ReadSegment")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1560,7 +1549,7 @@ func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.ReadSegment")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1581,14 +1570,13 @@ func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ReadSegment) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.ReadSegment")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1605,7 +1593,7 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "Position")
+		return off, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
 	}
 	w := b[off : off+20 : off+20]
 	v.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1619,7 +1607,7 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "Position")
+		return off, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
 	}
 	off += 20
 	return off, nil
@@ -1647,13 +1635,13 @@ func (v *WriteChunk) XDRSize() int {
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.WriteChunk")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.WriteChunk")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1664,7 +1652,7 @@ func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.WriteChunk")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1676,7 +1664,7 @@ func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.WriteChunk")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1697,14 +1685,13 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *WriteChunk) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.WriteChunk")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1728,16 +1715,16 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Target")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
 	}
 	if v.Target, err = xdr.Resize(d, v.Target, int(n), 16, off); err != nil {
-		return off, err.In("Target")
+		return off, err.In("rpcrdma2.WriteChunk:Target")
 	}
 	s := v.Target[:]
 	for i := range s {
@@ -1754,13 +1741,13 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Target")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
 	}
 	off += int(n) * 16
 	return off, nil
@@ -1798,13 +1785,13 @@ func (v *ChunkLists) XDRSize() int {
 func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.ChunkLists")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ChunkLists")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1815,7 +1802,7 @@ func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.ChunkLists")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1827,7 +1814,7 @@ func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.ChunkLists")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1848,14 +1835,13 @@ func (v *ChunkLists) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ChunkLists) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.ChunkLists")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1919,7 +1905,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "InvHandle")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	v.InvHandle = binary.BigEndian.Uint32(w[0:4])
@@ -1929,13 +1915,13 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("Reads")
+				return off, err.In("rpcrdma2.ChunkLists:Reads")
 			}
 		}
 		list = list[:len(list)+1]
 		p := &list[len(list)-1]
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", len(list)-1)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.ChunkLists:Reads", len(list)-1)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1946,11 +1932,11 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 		off += 24
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
 	}
 	v.Reads = list
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -1959,22 +1945,22 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list2) == cap(list2) {
 			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("Writes")
+				return off, err.In("rpcrdma2.ChunkLists:Writes")
 			}
 		}
 		list2 = list2[:len(list2)+1]
 		p2 := &list2[len(list2)-1]
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.ChunkLists:Writes", len(list2)-1)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", len(list2)-1)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.ChunkLists:Writes", len(list2)-1)
 		}
 		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("Writes", len(list2)-1)
+			return off, err.In("Target").At("rpcrdma2.ChunkLists:Writes", len(list2)-1)
 		}
 		s := p2.Target[:]
 		for i := range s {
@@ -1986,38 +1972,38 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 			off += 16
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
 	}
 	v.Writes = list2
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("Reply.Target")
+			return off, err.In("rpcrdma2.ChunkLists:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
 		for i2 := range s2 {
@@ -2040,7 +2026,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "InvHandle")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
@@ -2048,7 +2034,7 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("Reads", i)
+			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.ChunkLists:Reads", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -2056,10 +2042,10 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Reads")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Writes")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -2067,17 +2053,17 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("Writes", i2)
+			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.ChunkLists:Writes", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("Writes", i2)
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.ChunkLists:Writes", i2)
 		}
 		off += int(n) * 16
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Writes")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -2085,26 +2071,26 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "Writes")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Reply")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "Reply")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
 	}
 	if more3 != 0 {
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Target")
+			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "Reply.Target")
+			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -2138,13 +2124,13 @@ func (v *PropID) XDRSize() int {
 func (v *PropID) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropID")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropID")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2155,7 +2141,7 @@ func (v *PropID) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropID")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2167,7 +2153,7 @@ func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropID")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2188,14 +2174,13 @@ func (v *PropID) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropID) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropID")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropID) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2209,7 +2194,7 @@ func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropID(binary.BigEndian.Uint32(w[0:4]))
@@ -2220,7 +2205,7 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	off += 4
 	return off, nil
@@ -2248,13 +2233,13 @@ func (v *PropVal) XDRSize() int {
 func (v *PropVal) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropVal")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropVal")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2265,7 +2250,7 @@ func (v *PropVal) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropVal")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2277,7 +2262,7 @@ func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropVal")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2298,14 +2283,13 @@ func (v *PropVal) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropVal) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropVal")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2321,17 +2305,17 @@ func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Which")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
 	}
 	v.Data = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
@@ -2341,16 +2325,16 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Which")
+		return off, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -2379,13 +2363,13 @@ func (v *PropSet) XDRSize() int {
 func (v *PropSet) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropSet")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropSet")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2396,7 +2380,7 @@ func (v *PropSet) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropSet")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2408,7 +2392,7 @@ func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropSet")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2429,14 +2413,13 @@ func (v *PropSet) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropSet) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropSet")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2460,32 +2443,32 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
 	}
 	if (*v), err = xdr.Resize(d, (*v), int(n), 32, off); err != nil {
-		return off, err
+		return off, err.In("rpcrdma2.PropSet:")
 	}
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("", i)
+			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.PropSet:", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.PropSet:", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.PropSet:", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
@@ -2496,26 +2479,26 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
 	}
 	for i := range int(n) {
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("", i)
+			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.PropSet:", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.PropSet:", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.PropSet:", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -2541,13 +2524,13 @@ func (v *PropSubset) XDRSize() int {
 func (v *PropSubset) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropSubset")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropSubset")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2558,7 +2541,7 @@ func (v *PropSubset) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropSubset")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2570,7 +2553,7 @@ func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropSubset")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2591,14 +2574,13 @@ func (v *PropSubset) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropSubset) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropSubset")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2619,16 +2601,16 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
 	if (*v), err = xdr.Resize(d, (*v), int(n), 4, off); err != nil {
-		return off, err
+		return off, err.In("rpcrdma2.PropSubset:")
 	}
 	s := (*v)[:]
 	for i := range s {
@@ -2642,13 +2624,13 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
 	off += int(n) * 4
 	return off, nil
@@ -2673,13 +2655,13 @@ func (v *PropSbsiz) XDRSize() int {
 func (v *PropSbsiz) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropSbsiz")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropSbsiz")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2690,7 +2672,7 @@ func (v *PropSbsiz) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropSbsiz")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2702,7 +2684,7 @@ func (v *PropSbsiz) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropSbsiz")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2723,14 +2705,13 @@ func (v *PropSbsiz) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropSbsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropSbsiz")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropSbsiz) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2744,7 +2725,7 @@ func (v *PropSbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropSbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSbsiz:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropSbsiz(binary.BigEndian.Uint32(w[0:4]))
@@ -2755,7 +2736,7 @@ func (v *PropSbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropSbsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSbsiz:")
 	}
 	off += 4
 	return off, nil
@@ -2778,13 +2759,13 @@ func (v *PropRbsiz) XDRSize() int {
 func (v *PropRbsiz) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropRbsiz")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropRbsiz")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2795,7 +2776,7 @@ func (v *PropRbsiz) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropRbsiz")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2807,7 +2788,7 @@ func (v *PropRbsiz) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropRbsiz")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2828,14 +2809,13 @@ func (v *PropRbsiz) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropRbsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropRbsiz")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropRbsiz) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2849,7 +2829,7 @@ func (v *PropRbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropRbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropRbsiz:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropRbsiz(binary.BigEndian.Uint32(w[0:4]))
@@ -2860,7 +2840,7 @@ func (v *PropRbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropRbsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropRbsiz:")
 	}
 	off += 4
 	return off, nil
@@ -2883,13 +2863,13 @@ func (v *PropRssiz) XDRSize() int {
 func (v *PropRssiz) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropRssiz")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropRssiz")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2900,7 +2880,7 @@ func (v *PropRssiz) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropRssiz")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2912,7 +2892,7 @@ func (v *PropRssiz) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropRssiz")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2933,14 +2913,13 @@ func (v *PropRssiz) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropRssiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropRssiz")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropRssiz) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2954,7 +2933,7 @@ func (v *PropRssiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropRssiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropRssiz:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropRssiz(binary.BigEndian.Uint32(w[0:4]))
@@ -2965,7 +2944,7 @@ func (v *PropRssiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropRssiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropRssiz:")
 	}
 	off += 4
 	return off, nil
@@ -2988,13 +2967,13 @@ func (v *PropRcsiz) XDRSize() int {
 func (v *PropRcsiz) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropRcsiz")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropRcsiz")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -3005,7 +2984,7 @@ func (v *PropRcsiz) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropRcsiz")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -3017,7 +2996,7 @@ func (v *PropRcsiz) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropRcsiz")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -3038,14 +3017,13 @@ func (v *PropRcsiz) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropRcsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropRcsiz")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropRcsiz) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -3059,7 +3037,7 @@ func (v *PropRcsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropRcsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropRcsiz:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropRcsiz(binary.BigEndian.Uint32(w[0:4]))
@@ -3070,7 +3048,7 @@ func (v *PropRcsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropRcsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropRcsiz:")
 	}
 	off += 4
 	return off, nil
@@ -3093,13 +3071,13 @@ func (v *PropBrs) XDRSize() int {
 func (v *PropBrs) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropBrs")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropBrs")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -3110,7 +3088,7 @@ func (v *PropBrs) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropBrs")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -3122,7 +3100,7 @@ func (v *PropBrs) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropBrs")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -3143,14 +3121,13 @@ func (v *PropBrs) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropBrs) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropBrs")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropBrs) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -3164,7 +3141,7 @@ func (v *PropBrs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropBrs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropBrs:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropBrs(binary.BigEndian.Uint32(w[0:4]))
@@ -3175,7 +3152,7 @@ func (v *PropBrs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropBrs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropBrs:")
 	}
 	off += 4
 	return off, nil
@@ -3200,13 +3177,13 @@ func (v *PropHostauth) XDRSize() int {
 func (v *PropHostauth) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("rpcrdma2.PropHostauth")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropHostauth")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -3217,7 +3194,7 @@ func (v *PropHostauth) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("rpcrdma2.PropHostauth")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -3229,7 +3206,7 @@ func (v *PropHostauth) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("rpcrdma2.PropHostauth")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -3250,14 +3227,13 @@ func (v *PropHostauth) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *PropHostauth) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("rpcrdma2.PropHostauth")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *PropHostauth) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -3272,16 +3248,16 @@ func (v *PropHostauth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropHostauth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropHostauth:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostauth:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostauth:")
 	}
 	(*v) = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
@@ -3291,16 +3267,16 @@ func (v *PropHostauth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropHostauth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "rpcrdma2.PropHostauth:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostauth:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostauth:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

@@ -73,13 +73,13 @@ func (v *ID) XDRSize() int {
 func (v *ID) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.ID")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.ID")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -90,7 +90,7 @@ func (v *ID) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.ID")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -102,7 +102,7 @@ func (v *ID) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.ID")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -123,14 +123,13 @@ func (v *ID) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ID) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.ID")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ID) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -144,7 +143,7 @@ func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.ID:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ID(binary.BigEndian.Uint32(w[0:4]))
@@ -155,7 +154,7 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.ID:")
 	}
 	off += 4
 	return off, nil
@@ -183,13 +182,13 @@ func (v *Value) XDRSize() int {
 func (v *Value) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Value")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Value")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -200,7 +199,7 @@ func (v *Value) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Value")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -212,7 +211,7 @@ func (v *Value) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Value")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -233,14 +232,13 @@ func (v *Value) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Value) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Value")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Value) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -256,17 +254,17 @@ func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Which")
+		return off, xdr.Short(b, off, 8, "xchar.Value:Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
 	}
 	v.Data = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
@@ -276,16 +274,16 @@ func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Which")
+		return off, xdr.Short(b, off, 8, "xchar.Value:Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Data")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -314,13 +312,13 @@ func (v *Spec) XDRSize() int {
 func (v *Spec) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Spec")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Spec")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -331,7 +329,7 @@ func (v *Spec) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Spec")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -343,7 +341,7 @@ func (v *Spec) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Spec")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -364,14 +362,13 @@ func (v *Spec) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Spec) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Spec")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Spec) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -395,32 +392,32 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Spec:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
 	}
 	if (*v), err = xdr.Resize(d, (*v), int(n), 32, off); err != nil {
-		return off, err
+		return off, err.In("xchar.Spec:")
 	}
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("", i)
+			return off, xdr.Short(b, off, 8, "Which").At("xchar.Spec:", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Spec:", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Spec:", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
@@ -431,26 +428,26 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Spec:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
 	}
 	for i := range int(n) {
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("", i)
+			return off, xdr.Short(b, off, 8, "Which").At("xchar.Spec:", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Spec:", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Spec:", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -476,13 +473,13 @@ func (v *Subset) XDRSize() int {
 func (v *Subset) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Subset")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Subset")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -493,7 +490,7 @@ func (v *Subset) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Subset")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -505,7 +502,7 @@ func (v *Subset) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Subset")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -526,14 +523,13 @@ func (v *Subset) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Subset) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Subset")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Subset) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -554,16 +550,16 @@ func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Subset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
 	}
 	if (*v), err = xdr.Resize(d, (*v), int(n), 4, off); err != nil {
-		return off, err
+		return off, err.In("xchar.Subset:")
 	}
 	s := (*v)[:]
 	for i := range s {
@@ -577,13 +573,13 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Subset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
 	}
 	off += int(n) * 4
 	return off, nil
@@ -636,13 +632,13 @@ func (v *Bkrqsup) XDRSize() int {
 func (v *Bkrqsup) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Bkrqsup")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Bkrqsup")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -653,7 +649,7 @@ func (v *Bkrqsup) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Bkrqsup")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -665,7 +661,7 @@ func (v *Bkrqsup) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Bkrqsup")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -686,20 +682,19 @@ func (v *Bkrqsup) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Bkrqsup) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Bkrqsup")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Bkrqsup) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Bkrqsup) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "xchar.Bkrqsup:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -710,12 +705,12 @@ func (v *Bkrqsup) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Bkrqsup) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Bkrqsup:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Bkrqsup(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.Bkrqsup:")
 	}
 	(*v) = enum
 	off += 4
@@ -725,12 +720,12 @@ func (v *Bkrqsup) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Bkrqsup) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Bkrqsup:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Bkrqsup(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.Bkrqsup:")
 	}
 	off += 4
 	return off, nil
@@ -755,13 +750,13 @@ func (v *Rbsiz) XDRSize() int {
 func (v *Rbsiz) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Rbsiz")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Rbsiz")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -772,7 +767,7 @@ func (v *Rbsiz) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Rbsiz")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -784,7 +779,7 @@ func (v *Rbsiz) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Rbsiz")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -805,14 +800,13 @@ func (v *Rbsiz) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Rbsiz) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Rbsiz")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Rbsiz) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -826,7 +820,7 @@ func (v *Rbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Rbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Rbsiz:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = Rbsiz(binary.BigEndian.Uint32(w[0:4]))
@@ -837,7 +831,7 @@ func (v *Rbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Rbsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.Rbsiz:")
 	}
 	off += 4
 	return off, nil
@@ -860,13 +854,13 @@ func (v *RqRemInv) XDRSize() int {
 func (v *RqRemInv) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.RqRemInv")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.RqRemInv")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -877,7 +871,7 @@ func (v *RqRemInv) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.RqRemInv")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -889,7 +883,7 @@ func (v *RqRemInv) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.RqRemInv")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -910,14 +904,13 @@ func (v *RqRemInv) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *RqRemInv) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.RqRemInv")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *RqRemInv) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -931,12 +924,12 @@ func (v *RqRemInv) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *RqRemInv) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.RqRemInv:")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RqRemInv:")
 	}
 	(*v) = word != 0
 	off += 4
@@ -946,12 +939,12 @@ func (v *RqRemInv) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RqRemInv) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "xchar.RqRemInv:")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RqRemInv:")
 	}
 	off += 4
 	return off, nil
@@ -988,13 +981,13 @@ func (v *Init) XDRSize() int {
 func (v *Init) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Init")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Init")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1005,7 +998,7 @@ func (v *Init) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Init")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1017,7 +1010,7 @@ func (v *Init) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Init")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1038,14 +1031,13 @@ func (v *Init) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Init) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Init")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Init) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1078,47 +1070,47 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Start")
+		return off, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Start")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
 	if v.Start, err = xdr.Resize(d, v.Start, int(n), 32, off); err != nil {
-		return off, err.In("Start")
+		return off, err.In("xchar.Init:Start")
 	}
 	s := v.Start[:]
 	for i := range s {
 		p := &s[i]
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("Start", i)
+			return off, xdr.Short(b, off, 8, "Which").At("xchar.Init:Start", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Start", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Init:Start", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Start", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Init:Start", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "NoChange")
+		return off, xdr.Short(b, off, 4, "xchar.Init:NoChange")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "NoChange")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
 	}
 	if v.NoChange, err = xdr.Resize(d, v.NoChange, int(n3), 4, off); err != nil {
-		return off, err.In("NoChange")
+		return off, err.In("xchar.Init:NoChange")
 	}
 	s2 := v.NoChange[:]
 	for i2 := range s2 {
@@ -1132,37 +1124,37 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Start")
+		return off, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Start")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
 	for i := range int(n) {
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("Start", i)
+			return off, xdr.Short(b, off, 8, "Which").At("xchar.Init:Start", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Start", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Init:Start", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Start", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Init:Start", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "NoChange")
+		return off, xdr.Short(b, off, 4, "xchar.Init:NoChange")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "NoChange")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
 	}
 	off += int(n3) * 4
 	return off, nil
@@ -1193,13 +1185,13 @@ func (v *Req) XDRSize() int {
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Req")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Req")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1210,7 +1202,7 @@ func (v *Req) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Req")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1222,7 +1214,7 @@ func (v *Req) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Req")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1243,14 +1235,13 @@ func (v *Req) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Req) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Req")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Req) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1274,32 +1265,32 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Want")
+		return off, xdr.Short(b, off, 4, "xchar.Req:Want")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Want")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
 	}
 	if v.Want, err = xdr.Resize(d, v.Want, int(n), 32, off); err != nil {
-		return off, err.In("Want")
+		return off, err.In("xchar.Req:Want")
 	}
 	s := v.Want[:]
 	for i := range s {
 		p := &s[i]
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("Want", i)
+			return off, xdr.Short(b, off, 8, "Which").At("xchar.Req:Want", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Want", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Req:Want", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Want", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Req:Want", i)
 		}
 		p.Data = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
@@ -1310,26 +1301,26 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Want")
+		return off, xdr.Short(b, off, 4, "xchar.Req:Want")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "Want")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
 	}
 	for i := range int(n) {
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("Want", i)
+			return off, xdr.Short(b, off, 8, "Which").At("xchar.Req:Want", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("Want", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Req:Want", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("Want", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Req:Want", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -1361,13 +1352,13 @@ func (v *Resp) XDRSize() int {
 func (v *Resp) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Resp")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Resp")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1378,7 +1369,7 @@ func (v *Resp) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Resp")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1390,7 +1381,7 @@ func (v *Resp) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Resp")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1411,14 +1402,13 @@ func (v *Resp) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Resp) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Resp")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Resp) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1457,16 +1447,16 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Done")
+		return off, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "Done")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
 	if v.Done, err = xdr.Resize(d, v.Done, int(n), 4, off); err != nil {
-		return off, err.In("Done")
+		return off, err.In("xchar.Resp:Done")
 	}
 	s := v.Done[:]
 	for i := range s {
@@ -1475,16 +1465,16 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		off += 4
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Rejected")
+		return off, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "Rejected")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
 	if v.Rejected, err = xdr.Resize(d, v.Rejected, int(n2), 4, off); err != nil {
-		return off, err.In("Rejected")
+		return off, err.In("xchar.Resp:Rejected")
 	}
 	s2 := v.Rejected[:]
 	for i2 := range s2 {
@@ -1493,16 +1483,16 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		off += 4
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Pending")
+		return off, xdr.Short(b, off, 4, "xchar.Resp:Pending")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "Pending")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
 	}
 	if v.Pending, err = xdr.Resize(d, v.Pending, int(n3), 4, off); err != nil {
-		return off, err.In("Pending")
+		return off, err.In("xchar.Resp:Pending")
 	}
 	s3 := v.Pending[:]
 	for i3 := range s3 {
@@ -1516,33 +1506,33 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Done")
+		return off, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "Done")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
 	off += int(n) * 4
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Rejected")
+		return off, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "Rejected")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
 	off += int(n2) * 4
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Pending")
+		return off, xdr.Short(b, off, 4, "xchar.Resp:Pending")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "Pending")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
 	}
 	off += int(n3) * 4
 	return off, nil
@@ -1572,13 +1562,13 @@ func (v *Upd) XDRSize() int {
 func (v *Upd) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("xchar.Upd")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("xchar.Upd")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1589,7 +1579,7 @@ func (v *Upd) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("xchar.Upd")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1601,7 +1591,7 @@ func (v *Upd) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("xchar.Upd")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1622,14 +1612,13 @@ func (v *Upd) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Upd) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("xchar.Upd")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Upd) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1648,27 +1637,27 @@ func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Now.Which")
+		return off, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Now.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Now.Data")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Now.Data")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
 	}
 	v.Now.Data = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "PendClear")
+		return off, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "PendClear")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
 	v.PendClear = word != 0
 	off += 4
@@ -1678,25 +1667,25 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Now.Which")
+		return off, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Now.Data")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Now.Data")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
 	}
 	off += xdr.Padded(int(n))
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "PendClear")
+		return off, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "PendClear")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
 	off += 4
 	return off, nil

@@ -60,13 +60,13 @@ func (v *Flavor) XDRSize() int {
 func (v *Flavor) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.Flavor")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.Flavor")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -77,7 +77,7 @@ func (v *Flavor) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.Flavor")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -89,7 +89,7 @@ func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.Flavor")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -110,14 +110,13 @@ func (v *Flavor) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Flavor) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.Flavor")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -131,7 +130,7 @@ func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = Flavor(binary.BigEndian.Uint32(w[0:4]))
@@ -142,7 +141,7 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	off += 4
 	return off, nil
@@ -170,13 +169,13 @@ func (v *OpaqueAuth) XDRSize() int {
 func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.OpaqueAuth")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.OpaqueAuth")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -187,7 +186,7 @@ func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.OpaqueAuth")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -199,7 +198,7 @@ func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.OpaqueAuth")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -220,20 +219,19 @@ func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *OpaqueAuth) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.OpaqueAuth")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "Body")
+		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body")
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Flavor))
@@ -246,20 +244,20 @@ func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Flavor")
+		return off, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	v.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
 	}
 	v.Body = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
@@ -269,19 +267,19 @@ func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Flavor")
+		return off, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -327,13 +325,13 @@ func (v *MsgType) XDRSize() int {
 func (v *MsgType) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.MsgType")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.MsgType")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -344,7 +342,7 @@ func (v *MsgType) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.MsgType")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -356,7 +354,7 @@ func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.MsgType")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -377,20 +375,19 @@ func (v *MsgType) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *MsgType) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.MsgType")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.MsgType:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -401,12 +398,12 @@ func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.MsgType:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	(*v) = enum
 	off += 4
@@ -416,12 +413,12 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.MsgType:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	off += 4
 	return off, nil
@@ -466,13 +463,13 @@ func (v *ReplyStat) XDRSize() int {
 func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.ReplyStat")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.ReplyStat")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -483,7 +480,7 @@ func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.ReplyStat")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -495,7 +492,7 @@ func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.ReplyStat")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -516,20 +513,19 @@ func (v *ReplyStat) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ReplyStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.ReplyStat")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.ReplyStat:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -540,12 +536,12 @@ func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	(*v) = enum
 	off += 4
@@ -555,12 +551,12 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	off += 4
 	return off, nil
@@ -617,13 +613,13 @@ func (v *AcceptStat) XDRSize() int {
 func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.AcceptStat")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AcceptStat")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -634,7 +630,7 @@ func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AcceptStat")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -646,7 +642,7 @@ func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.AcceptStat")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -667,20 +663,19 @@ func (v *AcceptStat) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *AcceptStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.AcceptStat")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.AcceptStat:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -691,12 +686,12 @@ func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	(*v) = enum
 	off += 4
@@ -706,12 +701,12 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	off += 4
 	return off, nil
@@ -756,13 +751,13 @@ func (v *RejectStat) XDRSize() int {
 func (v *RejectStat) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.RejectStat")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.RejectStat")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -773,7 +768,7 @@ func (v *RejectStat) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.RejectStat")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -785,7 +780,7 @@ func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.RejectStat")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -806,20 +801,19 @@ func (v *RejectStat) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *RejectStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.RejectStat")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.RejectStat:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -830,12 +824,12 @@ func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	(*v) = enum
 	off += 4
@@ -845,12 +839,12 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	off += 4
 	return off, nil
@@ -919,13 +913,13 @@ func (v *AuthStat) XDRSize() int {
 func (v *AuthStat) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.AuthStat")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AuthStat")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -936,7 +930,7 @@ func (v *AuthStat) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AuthStat")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -948,7 +942,7 @@ func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.AuthStat")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -969,14 +963,13 @@ func (v *AuthStat) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *AuthStat) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.AuthStat")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -990,7 +983,7 @@ func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = AuthStat(binary.BigEndian.Uint32(w[0:4]))
@@ -1001,7 +994,7 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	off += 4
 	return off, nil
@@ -1027,13 +1020,13 @@ func (v *VersionRange) XDRSize() int {
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.VersionRange")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.VersionRange")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1044,7 +1037,7 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.VersionRange")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1056,7 +1049,7 @@ func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.VersionRange")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1077,14 +1070,13 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *VersionRange) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.VersionRange")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1099,7 +1091,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Low")
+		return off, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
 	}
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1111,7 +1103,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Low")
+		return off, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
 	}
 	off += 8
 	return off, nil
@@ -1145,13 +1137,13 @@ func (v *CallBody) XDRSize() int {
 func (v *CallBody) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.CallBody")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.CallBody")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1162,7 +1154,7 @@ func (v *CallBody) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.CallBody")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1174,7 +1166,7 @@ func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.CallBody")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1195,20 +1187,19 @@ func (v *CallBody) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *CallBody) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.CallBody")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Cred.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "Cred.Body")
+		return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body")
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Rpcvers)
@@ -1220,7 +1211,7 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off += 24
 	off = xdr.PutOpaque(b, off, v.Cred.Body)
 	if len(v.Verf.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "Verf.Body")
+		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body")
 	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
@@ -1233,7 +1224,7 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 24 {
-		return off, xdr.Short(b, off, 24, "Rpcvers")
+		return off, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
 	}
 	w := b[off : off+24 : off+24]
 	v.Rpcvers = binary.BigEndian.Uint32(w[0:4])
@@ -1244,31 +1235,31 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Cred.Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Cred.Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Cred.Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
 	}
 	v.Cred.Body = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Verf.Flavor")
+		return off, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
 	}
 	w = b[off : off+8 : off+8]
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n2 > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Verf.Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Verf.Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Verf.Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
 	}
 	v.Verf.Body = d.Bytes(b, off, int(n2))
 	off += xdr.Padded(int(n2))
@@ -1278,35 +1269,35 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 24 {
-		return off, xdr.Short(b, off, 24, "Rpcvers")
+		return off, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
 	}
 	w := b[off : off+24 : off+24]
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Cred.Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Cred.Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Cred.Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
 	}
 	off += xdr.Padded(int(n))
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Verf.Flavor")
+		return off, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n2 > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Verf.Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Verf.Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Verf.Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
@@ -1344,13 +1335,13 @@ func (v *ReplyData) XDRSize() int {
 func (v *ReplyData) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.ReplyData")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.ReplyData")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1361,7 +1352,7 @@ func (v *ReplyData) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.ReplyData")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1373,7 +1364,7 @@ func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.ReplyData")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1394,20 +1385,19 @@ func (v *ReplyData) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ReplyData) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.ReplyData")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1428,12 +1418,12 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Stat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
 	}
 	v.Stat = enum
 	off += 4
@@ -1449,7 +1439,7 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	case Success:
 	case ProgMismatch:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "MismatchInfo.Low")
+			return off, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1464,12 +1454,12 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind AcceptStat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
 	}
 	kind = enum
 	off += 4
@@ -1477,7 +1467,7 @@ func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	case Success:
 	case ProgMismatch:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "MismatchInfo.Low")
+			return off, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
 		}
 		off += 8
 	default:
@@ -1519,13 +1509,13 @@ func (v *AcceptedReply) XDRSize() int {
 func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.AcceptedReply")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AcceptedReply")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1536,7 +1526,7 @@ func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AcceptedReply")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1548,7 +1538,7 @@ func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.AcceptedReply")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1569,20 +1559,19 @@ func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *AcceptedReply) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.AcceptedReply")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Verf.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "Verf.Body")
+		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
@@ -1590,7 +1579,7 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Verf.Body)
 	if !v.Data.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Data.Stat)), 0, "Data.Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Data.Stat))
@@ -1610,31 +1599,31 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Verf.Flavor")
+		return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Verf.Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Verf.Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Verf.Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	v.Verf.Body = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
 	old := v.Data.Stat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Data.Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	w = b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Data.Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	v.Data.Stat = enum
 	off += 4
@@ -1650,7 +1639,7 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 	case Success:
 	case ProgMismatch:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Data.MismatchInfo.Low")
+			return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1664,29 +1653,29 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Verf.Flavor")
+		return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Verf.Body")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Verf.Body")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Verf.Body")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	off += xdr.Padded(int(n))
 	var kind AcceptStat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Data.Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	w = b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Data.Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	kind = enum
 	off += 4
@@ -1694,7 +1683,7 @@ func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	case Success:
 	case ProgMismatch:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Data.MismatchInfo.Low")
+			return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
 		}
 		off += 8
 	default:
@@ -1731,13 +1720,13 @@ func (v *RejectedReply) XDRSize() int {
 func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.RejectedReply")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.RejectedReply")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1748,7 +1737,7 @@ func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.RejectedReply")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1760,7 +1749,7 @@ func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.RejectedReply")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1781,20 +1770,19 @@ func (v *RejectedReply) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *RejectedReply) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.RejectedReply")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1810,7 +1798,7 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.AuthStat))
 		off += 4
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
@@ -1819,12 +1807,12 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Stat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	v.Stat = enum
 	off += 4
@@ -1839,7 +1827,7 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 	switch v.Stat {
 	case RPCMismatch:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "MismatchInfo.Low")
+			return off, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1847,13 +1835,13 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 		off += 8
 	case AuthError:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "AuthStat")
+			return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
 		}
 		w := b[off : off+4 : off+4]
 		v.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
@@ -1862,28 +1850,28 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind RejectStat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case RPCMismatch:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "MismatchInfo.Low")
+			return off, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
 		}
 		off += 8
 	case AuthError:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "AuthStat")
+			return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
 		}
 		off += 4
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
@@ -1935,13 +1923,13 @@ func (v *ReplyBody) XDRSize() int {
 func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.ReplyBody")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.ReplyBody")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1952,7 +1940,7 @@ func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.ReplyBody")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1964,7 +1952,7 @@ func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.ReplyBody")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1985,20 +1973,19 @@ func (v *ReplyBody) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *ReplyBody) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.ReplyBody")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -2006,7 +1993,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	switch v.Stat {
 	case Accepted:
 		if len(v.Accepted.Verf.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Accepted.Verf.Body)), 400, "Accepted.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Accepted.Verf.Flavor))
@@ -2014,7 +2001,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 		off = xdr.PutOpaque(b, off, v.Accepted.Verf.Body)
 		if !v.Accepted.Data.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Accepted.Data.Stat)), 0, "Accepted.Data.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Accepted.Data.Stat))
@@ -2030,7 +2017,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		}
 	case Denied:
 		if !v.Rejected.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Rejected.Stat)), 0, "Rejected.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Rejected.Stat))
@@ -2046,10 +2033,10 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Rejected.AuthStat))
 			off += 4
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "Rejected.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
@@ -2058,12 +2045,12 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Stat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	v.Stat = enum
 	off += 4
@@ -2078,31 +2065,31 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	switch v.Stat {
 	case Accepted:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Accepted.Verf.Flavor")
+			return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
 		}
 		w := b[off : off+8 : off+8]
 		v.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Accepted.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Accepted.Verf.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Accepted.Verf.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		v.Accepted.Verf.Body = d.Bytes(b, off, int(n))
 		off += xdr.Padded(int(n))
 		old2 := v.Accepted.Data.Stat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Accepted.Data.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		w = b[off : off+4 : off+4]
 		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Accepted.Data.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		v.Accepted.Data.Stat = enum2
 		off += 4
@@ -2118,7 +2105,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		case Success:
 		case ProgMismatch:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Accepted.Data.MismatchInfo.Low")
+				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
 			}
 			w := b[off : off+8 : off+8]
 			v.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -2129,12 +2116,12 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	case Denied:
 		old3 := v.Rejected.Stat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Rejected.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Rejected.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		v.Rejected.Stat = enum3
 		off += 4
@@ -2149,7 +2136,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Rejected.Stat {
 		case RPCMismatch:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Rejected.MismatchInfo.Low")
+				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
 			}
 			w := b[off : off+8 : off+8]
 			v.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -2157,16 +2144,16 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		case AuthError:
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Rejected.AuthStat")
+				return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
 			}
 			w := b[off : off+4 : off+4]
 			v.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "Rejected.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
@@ -2175,41 +2162,41 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ReplyStat
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Stat")
+		return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case Accepted:
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Accepted.Verf.Flavor")
+			return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
 		}
 		w := b[off : off+8 : off+8]
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Accepted.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Accepted.Verf.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Accepted.Verf.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		off += xdr.Padded(int(n))
 		var kind2 AcceptStat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Accepted.Data.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		w = b[off : off+4 : off+4]
 		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Accepted.Data.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		kind2 = enum2
 		off += 4
@@ -2217,7 +2204,7 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		case Success:
 		case ProgMismatch:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Accepted.Data.MismatchInfo.Low")
+				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
 			}
 			off += 8
 		default:
@@ -2225,31 +2212,31 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	case Denied:
 		var kind3 RejectStat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Rejected.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Rejected.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		kind3 = enum3
 		off += 4
 		switch kind3 {
 		case RPCMismatch:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Rejected.MismatchInfo.Low")
+				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
 			}
 			off += 8
 		case AuthError:
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Rejected.AuthStat")
+				return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
 			}
 			off += 4
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "Rejected.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Stat")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
@@ -2309,13 +2296,13 @@ func (v *Body) XDRSize() int {
 func (v *Body) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.Body")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.Body")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2326,7 +2313,7 @@ func (v *Body) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.Body")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2338,7 +2325,7 @@ func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.Body")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2359,20 +2346,19 @@ func (v *Body) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Body) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.Body")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Body) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Type.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -2380,7 +2366,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Type {
 	case Call:
 		if len(v.Call.Cred.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Call.Cred.Body)), 400, "Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], v.Call.Rpcvers)
@@ -2392,7 +2378,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 		off = xdr.PutOpaque(b, off, v.Call.Cred.Body)
 		if len(v.Call.Verf.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Call.Verf.Body)), 400, "Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Call.Verf.Flavor))
@@ -2401,7 +2387,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Call.Verf.Body)
 	case Reply:
 		if !v.Reply.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Stat)), 0, "Reply.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Stat))
@@ -2409,7 +2395,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Reply.Stat {
 		case Accepted:
 			if len(v.Reply.Accepted.Verf.Body) > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Verf.Flavor))
@@ -2417,7 +2403,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 8
 			off = xdr.PutOpaque(b, off, v.Reply.Accepted.Verf.Body)
 			if !v.Reply.Accepted.Data.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "Reply.Accepted.Data.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Data.Stat))
@@ -2433,7 +2419,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		case Denied:
 			if !v.Reply.Rejected.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
@@ -2449,13 +2435,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.AuthStat))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "Reply.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
@@ -2464,12 +2450,12 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Type
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Type")
+		return off, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
 	}
 	v.Type = enum
 	off += 4
@@ -2484,7 +2470,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Type {
 	case Call:
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Call.Rpcvers")
+			return off, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		v.Call.Rpcvers = binary.BigEndian.Uint32(w[0:4])
@@ -2495,43 +2481,43 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Call.Cred.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
 		}
 		v.Call.Cred.Body = d.Bytes(b, off, int(n))
 		off += xdr.Padded(int(n))
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Call.Verf.Flavor")
+			return off, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		v.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Call.Verf.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
 		}
 		v.Call.Verf.Body = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
 	case Reply:
 		old2 := v.Reply.Stat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Reply.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 		v.Reply.Stat = enum2
 		off += 4
@@ -2546,31 +2532,31 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Reply.Stat {
 		case Accepted:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Reply.Accepted.Verf.Flavor")
+				return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			v.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Reply.Accepted.Verf.Body")
+				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			v.Reply.Accepted.Verf.Body = d.Bytes(b, off, int(n3))
 			off += xdr.Padded(int(n3))
 			old3 := v.Reply.Accepted.Data.Stat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Reply.Accepted.Data.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Reply.Accepted.Data.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			v.Reply.Accepted.Data.Stat = enum3
 			off += 4
@@ -2586,7 +2572,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			case Success:
 			case ProgMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Reply.Accepted.Data.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Reply.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -2597,12 +2583,12 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		case Denied:
 			old4 := v.Reply.Rejected.Stat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Reply.Rejected.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			v.Reply.Rejected.Stat = enum4
 			off += 4
@@ -2617,7 +2603,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			switch v.Reply.Rejected.Stat {
 			case RPCMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Reply.Rejected.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Reply.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -2625,19 +2611,19 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 8
 			case AuthError:
 				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Reply.Rejected.AuthStat")
+					return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
 				}
 				w := b[off : off+4 : off+4]
 				v.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "Reply.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
@@ -2646,87 +2632,87 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind MsgType
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Type")
+		return off, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case Call:
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Call.Rpcvers")
+			return off, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Call.Cred.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
 		}
 		off += xdr.Padded(int(n))
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Call.Verf.Flavor")
+			return off, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Call.Verf.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
 		var kind2 ReplyStat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Reply.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Reply.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case Accepted:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Reply.Accepted.Verf.Flavor")
+				return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Reply.Accepted.Verf.Body")
+				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
 			var kind3 AcceptStat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Reply.Accepted.Data.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Reply.Accepted.Data.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			kind3 = enum3
 			off += 4
@@ -2734,7 +2720,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			case Success:
 			case ProgMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Reply.Accepted.Data.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				off += 8
 			default:
@@ -2742,34 +2728,34 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		case Denied:
 			var kind4 RejectStat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Reply.Rejected.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			kind4 = enum4
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Reply.Rejected.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
 				}
 				off += 8
 			case AuthError:
 				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Reply.Rejected.AuthStat")
+					return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
 				}
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "Reply.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
@@ -2828,13 +2814,13 @@ func (v *Message) XDRSize() int {
 func (v *Message) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.Message")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.Message")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2845,7 +2831,7 @@ func (v *Message) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.Message")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2857,7 +2843,7 @@ func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.Message")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2878,20 +2864,19 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Message) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.Message")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Message) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Body.Type.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Body.Type)), 0, "Body.Type")
+		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -2900,7 +2885,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Body.Type {
 	case Call:
 		if len(v.Body.Call.Cred.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "Body.Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Call.Rpcvers)
@@ -2912,7 +2897,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 		off = xdr.PutOpaque(b, off, v.Body.Call.Cred.Body)
 		if len(v.Body.Call.Verf.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Call.Verf.Body)), 400, "Body.Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Call.Verf.Flavor))
@@ -2921,7 +2906,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Body.Call.Verf.Body)
 	case Reply:
 		if !v.Body.Reply.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "Body.Reply.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
@@ -2929,7 +2914,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Body.Reply.Stat {
 		case Accepted:
 			if len(v.Body.Reply.Accepted.Verf.Body) > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "Body.Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Accepted.Verf.Flavor))
@@ -2937,7 +2922,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 8
 			off = xdr.PutOpaque(b, off, v.Body.Reply.Accepted.Verf.Body)
 			if !v.Body.Reply.Accepted.Data.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "Body.Reply.Accepted.Data.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Accepted.Data.Stat))
@@ -2953,7 +2938,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		case Denied:
 			if !v.Body.Reply.Rejected.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "Body.Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Rejected.Stat))
@@ -2969,13 +2954,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Rejected.AuthStat))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "Body.Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "Body.Reply.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "Body.Type")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
@@ -2984,13 +2969,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Body.Type
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "XID")
+		return off, xdr.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
 	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "Body.Type")
+		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
 	}
 	v.Body.Type = enum
 	off += 8
@@ -3005,7 +2990,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Body.Type {
 	case Call:
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Body.Call.Rpcvers")
+			return off, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		v.Body.Call.Rpcvers = binary.BigEndian.Uint32(w[0:4])
@@ -3016,43 +3001,43 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Body.Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body.Call.Cred.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body.Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		v.Body.Call.Cred.Body = d.Bytes(b, off, int(n))
 		off += xdr.Padded(int(n))
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Body.Call.Verf.Flavor")
+			return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		v.Body.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Body.Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Body.Call.Verf.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Body.Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		v.Body.Call.Verf.Body = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
 	case Reply:
 		old2 := v.Body.Reply.Stat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Reply.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Body.Reply.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 		v.Body.Reply.Stat = enum2
 		off += 4
@@ -3067,31 +3052,31 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Body.Reply.Stat {
 		case Accepted:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Body.Reply.Accepted.Verf.Flavor")
+				return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			v.Body.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "Body.Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Body.Reply.Accepted.Verf.Body")
+				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Body.Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			v.Body.Reply.Accepted.Verf.Body = d.Bytes(b, off, int(n3))
 			off += xdr.Padded(int(n3))
 			old3 := v.Body.Reply.Accepted.Data.Stat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Reply.Accepted.Data.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Body.Reply.Accepted.Data.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			v.Body.Reply.Accepted.Data.Stat = enum3
 			off += 4
@@ -3107,7 +3092,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			case Success:
 			case ProgMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Body.Reply.Accepted.Data.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -3118,12 +3103,12 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		case Denied:
 			old4 := v.Body.Reply.Rejected.Stat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Reply.Rejected.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Body.Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			v.Body.Reply.Rejected.Stat = enum4
 			off += 4
@@ -3138,7 +3123,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			switch v.Body.Reply.Rejected.Stat {
 			case RPCMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Body.Reply.Rejected.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -3146,19 +3131,19 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				off += 8
 			case AuthError:
 				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Body.Reply.Rejected.AuthStat")
+					return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
 				}
 				w := b[off : off+4 : off+4]
 				v.Body.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "Body.Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "Body.Reply.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "Body.Type")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
@@ -3167,87 +3152,87 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind MsgType
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "XID")
+		return off, xdr.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
 	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "Body.Type")
+		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
 	}
 	kind = enum
 	off += 8
 	switch kind {
 	case Call:
 		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Body.Call.Rpcvers")
+			return off, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "Body.Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Body.Call.Cred.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Body.Call.Cred.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		off += xdr.Padded(int(n))
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Body.Call.Verf.Flavor")
+			return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "Body.Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Body.Call.Verf.Body")
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Body.Call.Verf.Body")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
 		var kind2 ReplyStat
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Body.Reply.Stat")
+			return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Body.Reply.Stat")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case Accepted:
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Body.Reply.Accepted.Verf.Flavor")
+				return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "Body.Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Body.Reply.Accepted.Verf.Body")
+				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Body.Reply.Accepted.Verf.Body")
+				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
 			var kind3 AcceptStat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Reply.Accepted.Data.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Body.Reply.Accepted.Data.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			kind3 = enum3
 			off += 4
@@ -3255,7 +3240,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			case Success:
 			case ProgMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Body.Reply.Accepted.Data.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				off += 8
 			default:
@@ -3263,34 +3248,34 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		case Denied:
 			var kind4 RejectStat
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Body.Reply.Rejected.Stat")
+				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Body.Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			kind4 = enum4
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
 				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "Body.Reply.Rejected.MismatchInfo.Low")
+					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				off += 8
 			case AuthError:
 				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Body.Reply.Rejected.AuthStat")
+					return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
 				}
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "Body.Reply.Rejected.Stat")
+				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "Body.Reply.Stat")
+			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Body.Type")
+		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
@@ -3324,13 +3309,13 @@ func (v *AuthSysParms) XDRSize() int {
 func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("oncrpc.AuthSysParms")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AuthSysParms")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -3341,7 +3326,7 @@ func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("oncrpc.AuthSysParms")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -3353,7 +3338,7 @@ func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("oncrpc.AuthSysParms")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -3374,20 +3359,19 @@ func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *AuthSysParms) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("oncrpc.AuthSysParms")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.MachineName) > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "MachineName")
+		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Stamp)
@@ -3395,7 +3379,7 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	off += 8
 	off = xdr.PutOpaque(b, off, v.MachineName)
 	if len(v.Gids) > 16 {
-		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Gids)), 16, "Gids")
+		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.UID)
@@ -3415,25 +3399,25 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Stamp")
+		return off, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}
 	w := b[off : off+8 : off+8]
 	v.Stamp = binary.BigEndian.Uint32(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "MachineName")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "MachineName")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "MachineName")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
 	}
 	v.MachineName = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "UID")
+		return off, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
 	}
 	w = b[off : off+12 : off+12]
 	v.UID = binary.BigEndian.Uint32(w[0:4])
@@ -3441,13 +3425,13 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "Gids")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "Gids")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
 	}
 	if v.Gids, err = xdr.Resize(d, v.Gids, int(n2), 4, off); err != nil {
-		return off, err.In("Gids")
+		return off, err.In("oncrpc.AuthSysParms:Gids")
 	}
 	s := v.Gids[:]
 	for i := range s {
@@ -3461,32 +3445,32 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Stamp")
+		return off, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "MachineName")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "MachineName")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "MachineName")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
 	}
 	off += xdr.Padded(int(n))
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "UID")
+		return off, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "Gids")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "Gids")
+		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
 	}
 	off += int(n2) * 4
 	return off, nil

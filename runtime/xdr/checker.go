@@ -29,16 +29,12 @@ func (l *Lenient) allows(code Code) bool {
 }
 
 // Checker is what a check-only reader keeps: the rules in force and how deep
-// it is. A nil Checker is for bytes that were checked before: it refuses
-// nothing. For generated code; the public methods make their own.
+// it is. The zero Checker has the default rules; a nil one is for bytes that were
+// checked before, and refuses nothing. For generated code.
 type Checker struct {
 	opt   *DecoderOptions // nil: the defaults
 	depth int             // levels of types that contain themselves
 }
-
-// NewChecker returns a Checker with opt's leniency and limits. Limits on
-// memory do not apply: checking takes none.
-func NewChecker(opt *DecoderOptions) Checker { return Checker{opt: opt} }
 
 // Refuses reports whether the rule that code stands for is in force. For
 // generated code, which asks when a rule is broken.
@@ -80,4 +76,22 @@ func (c *Checker) MaxElements() int {
 		return defaultElements
 	}
 	return limit(c.opt.Limits.MaxElements, defaultElements)
+}
+
+// Checkable is what every generated type's pointer satisfies: its check-only
+// reader does not use the receiver, which may be nil.
+type Checkable interface {
+	SkipXDR(c *Checker, b []byte, off int) (int, *Error)
+}
+
+// Check reads past one value of v's type, by d's rules, and keeps nothing of
+// it: it fails where DecodeXDR would, but for the memory budget. Items out of
+// line are not known to it: the stream must be whole.
+func (d *Decoder) Check(v Checkable) error {
+	off, err := v.SkipXDR(&d.checker, d.buf, d.off)
+	if err != nil {
+		return err
+	}
+	d.off = off
+	return nil
 }

@@ -82,26 +82,30 @@ type Error struct {
 	Found  uint64 // what stood there: a length, a count, a number
 	Want   uint64 // the limit it broke, where the rule has one
 
-	root  string
+	root  string // set by Of
+	outer string // the outermost step's name
 	steps int
 	path  [maxPath]step
 }
 
-// In returns err after adding the field that holds what failed. For
-// generated code.
+// In returns err after adding the field that holds what failed. What stands
+// before a colon in field is the type that it is a field of: shown only where
+// the path begins. For generated code.
 func (err *Error) In(field string) *Error { return err.At(field, -1) }
 
 // At is In for element index of a field. For generated code.
+//
+//go:noinline
 func (err *Error) At(field string, index int) *Error {
 	if err.steps < maxPath {
 		err.path[err.steps] = step{field, index}
 	}
+	err.outer = field
 	err.steps++
 	return err
 }
 
-// Of returns err after naming the type that the path begins at. For
-// generated code.
+// Of returns err after naming what the path begins at, where no step does.
 func (err *Error) Of(root string) error {
 	err.root = root
 	return err
@@ -111,27 +115,30 @@ func (err *Error) Of(root string) error {
 // "rpcrdma1.Message.Body.Msg.Writes[3].Target". Steps beyond the innermost
 // eight are shown as "...".
 func (err *Error) Path() string {
-	var s strings.Builder
-	s.WriteString(err.root)
+	root, _, _ := strings.Cut(err.outer, ":")
+	if !strings.Contains(err.outer, ":") {
+		root = err.root
+	}
+	s := root
 	n := err.steps
 	if n > maxPath {
-		s.WriteString("...")
+		s += "..."
 		n = maxPath
 	}
 	for i := n - 1; i >= 0; i-- {
-		if st := err.path[i]; st.name != "" {
-			if s.Len() > 0 {
-				s.WriteByte('.')
-			}
-			s.WriteString(st.name)
+		st := err.path[i]
+		if _, field, ok := strings.Cut(st.name, ":"); ok {
+			st.name = field
 		}
-		if err.path[i].index >= 0 {
-			s.WriteByte('[')
-			s.WriteString(strconv.Itoa(err.path[i].index))
-			s.WriteByte(']')
+		if st.name != "" && s != "" {
+			s += "."
+		}
+		s += st.name
+		if st.index >= 0 {
+			s += "[" + strconv.Itoa(st.index) + "]"
 		}
 	}
-	return s.String()
+	return s
 }
 
 // Rule names the rule that was broken: a section of RFC 4506 or a limit.
@@ -175,13 +182,18 @@ func (err *Error) Error() string {
 }
 
 // Fail builds an Error. For generated code; path is the field, from the
-// nearest element or type.
+// nearest element or type. It is kept out of line, as all that builds errors
+// is: the codecs stay small.
+//
+//go:noinline
 func Fail(code Code, offset int, found, want uint64, path string) *Error {
 	e := &Error{Code: code, Offset: offset, Found: found, Want: want}
 	return e.In(path)
 }
 
 // Short is Fail for input b that ends before the need bytes at off.
+//
+//go:noinline
 func Short(b []byte, off, need int, path string) *Error {
 	return Fail(CodeShort, off, uint64(len(b)-off), uint64(need), path)
 }

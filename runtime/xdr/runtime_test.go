@@ -9,7 +9,7 @@ import (
 )
 
 func TestErrorText(t *testing.T) {
-	err := Short([]byte{1, 2, 3}, 2, 4, "Handle").In("Target").At("Reads", 3).In("Body").Of("rpcrdma1.Message")
+	err := Short([]byte{1, 2, 3}, 2, 4, "Handle").In("rpcrdma1.ReadChunk:Target").At("rpcrdma1.Lists:Reads", 3).In("rpcrdma1.Message:Body")
 	want := "xdr: rpcrdma1.Message.Body.Reads[3].Target.Handle: offset 2: 1 bytes left, 4 needed (RFC 4506 §3)"
 	if got := err.Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -22,9 +22,9 @@ func TestErrorText(t *testing.T) {
 func TestErrorPathIsBounded(t *testing.T) {
 	err := Fail(CodeBool, 0, 2, 1, "leaf")
 	for i := range 100 {
-		err = err.At("f", i)
+		err = err.At("T:f", i)
 	}
-	got := err.Of("T").(*Error).Path()
+	got := err.Path()
 	if !strings.HasPrefix(got, "T...") || !strings.HasSuffix(got, "f[0].leaf") {
 		t.Errorf("path %q: want the innermost steps behind T...", got)
 	}

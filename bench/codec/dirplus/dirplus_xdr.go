@@ -64,13 +64,13 @@ func (v *Status) XDRSize() int {
 func (v *Status) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Status")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Status")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -81,7 +81,7 @@ func (v *Status) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Status")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -93,7 +93,7 @@ func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Status")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -114,20 +114,19 @@ func (v *Status) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Status) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Status")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Status) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "dirplus.Status:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -138,12 +137,12 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Status:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
 	}
 	(*v) = enum
 	off += 4
@@ -153,12 +152,12 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Status:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
 	}
 	off += 4
 	return off, nil
@@ -218,13 +217,13 @@ func (v *Type) XDRSize() int {
 func (v *Type) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Type")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Type")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -235,7 +234,7 @@ func (v *Type) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Type")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -247,7 +246,7 @@ func (v *Type) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Type")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -268,20 +267,19 @@ func (v *Type) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Type) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Type")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Type) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "dirplus.Type:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -292,12 +290,12 @@ func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Type:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
 	}
 	(*v) = enum
 	off += 4
@@ -307,12 +305,12 @@ func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Type) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Type:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
 	}
 	off += 4
 	return off, nil
@@ -338,13 +336,13 @@ func (v *Device) XDRSize() int {
 func (v *Device) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Device")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Device")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -355,7 +353,7 @@ func (v *Device) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Device")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -367,7 +365,7 @@ func (v *Device) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Device")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -388,14 +386,13 @@ func (v *Device) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Device) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Device")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Device) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -410,7 +407,7 @@ func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "MajorNo")
+		return off, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
 	}
 	w := b[off : off+8 : off+8]
 	v.MajorNo = binary.BigEndian.Uint32(w[0:4])
@@ -422,7 +419,7 @@ func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Device) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "MajorNo")
+		return off, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
 	}
 	off += 8
 	return off, nil
@@ -449,13 +446,13 @@ func (v *Time) XDRSize() int {
 func (v *Time) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Time")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Time")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -466,7 +463,7 @@ func (v *Time) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Time")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -478,7 +475,7 @@ func (v *Time) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Time")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -499,14 +496,13 @@ func (v *Time) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Time) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Time")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Time) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -521,7 +517,7 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Seconds")
+		return off, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
 	}
 	w := b[off : off+8 : off+8]
 	v.Seconds = binary.BigEndian.Uint32(w[0:4])
@@ -533,7 +529,7 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Time) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Seconds")
+		return off, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
 	}
 	off += 8
 	return off, nil
@@ -571,13 +567,13 @@ func (v *Attr) XDRSize() int {
 func (v *Attr) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Attr")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Attr")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -588,7 +584,7 @@ func (v *Attr) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Attr")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -600,7 +596,7 @@ func (v *Attr) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Attr")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -621,20 +617,19 @@ func (v *Attr) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Attr) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Attr")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Attr) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Type.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type")
 	}
 	w := b[off : off+84 : off+84]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -661,12 +656,12 @@ func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 84 {
-		return off, xdr.Short(b, off, 84, "Type")
+		return off, xdr.Short(b, off, 84, "dirplus.Attr:Type")
 	}
 	w := b[off : off+84 : off+84]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
 	}
 	v.Type = enum
 	v.Mode = binary.BigEndian.Uint32(w[4:8])
@@ -692,12 +687,12 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Attr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 84 {
-		return off, xdr.Short(b, off, 84, "Type")
+		return off, xdr.Short(b, off, 84, "dirplus.Attr:Type")
 	}
 	w := b[off : off+84 : off+84]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Type")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
 	}
 	off += 84
 	return off, nil
@@ -741,13 +736,13 @@ func (v *OptAttr) XDRSize() int {
 func (v *OptAttr) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.OptAttr")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.OptAttr")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -758,7 +753,7 @@ func (v *OptAttr) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.OptAttr")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -770,7 +765,7 @@ func (v *OptAttr) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.OptAttr")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -791,14 +786,13 @@ func (v *OptAttr) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *OptAttr) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.OptAttr")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *OptAttr) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -809,7 +803,7 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Present {
 	case true:
 		if !v.Attr.Type.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Attr.Type)), 0, "Attr.Type")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Attr.Type))
@@ -839,12 +833,12 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Present
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Present")
+		return off, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
 	}
 	v.Present = word != 0
 	off += 4
@@ -858,12 +852,12 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Present {
 	case true:
 		if len(b)-off < 84 {
-			return off, xdr.Short(b, off, 84, "Attr.Type")
+			return off, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Attr.Type")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		v.Attr.Type = enum
 		v.Attr.Mode = binary.BigEndian.Uint32(w[4:8])
@@ -892,24 +886,24 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *OptAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Present")
+		return off, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
 	case true:
 		if len(b)-off < 84 {
-			return off, xdr.Short(b, off, 84, "Attr.Type")
+			return off, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Attr.Type")
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		off += 84
 	case false:
@@ -941,13 +935,13 @@ func (v *Handle) XDRSize() int {
 func (v *Handle) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Handle")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Handle")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -958,7 +952,7 @@ func (v *Handle) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Handle")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -970,7 +964,7 @@ func (v *Handle) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Handle")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -991,20 +985,19 @@ func (v *Handle) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Handle) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Handle")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Handle) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len((*v)) > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 64, "")
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 64, "dirplus.Handle:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -1016,19 +1009,19 @@ func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Handle:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
 	}
 	(*v) = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
@@ -1038,19 +1031,19 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Handle:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -1083,13 +1076,13 @@ func (v *OptHandle) XDRSize() int {
 func (v *OptHandle) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.OptHandle")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.OptHandle")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1100,7 +1093,7 @@ func (v *OptHandle) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.OptHandle")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1112,7 +1105,7 @@ func (v *OptHandle) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.OptHandle")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1133,14 +1126,13 @@ func (v *OptHandle) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *OptHandle) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.OptHandle")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *OptHandle) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -1151,7 +1143,7 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	switch v.Present {
 	case true:
 		if len(v.Handle) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), 64, "Handle")
+			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle")
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle)))
@@ -1166,12 +1158,12 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	old := v.Present
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Present")
+		return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
 	}
 	v.Present = word != 0
 	off += 4
@@ -1185,19 +1177,19 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 	switch v.Present {
 	case true:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle")
+			return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "Handle")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Handle")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Handle")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
 		}
 		v.Handle = d.Bytes(b, off, int(n))
 		off += xdr.Padded(int(n))
@@ -1210,31 +1202,31 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 func (v *OptHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Present")
+		return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Present")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
 	case true:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle")
+			return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "Handle")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Handle")
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Handle")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
 		}
 		off += xdr.Padded(int(n))
 	case false:
@@ -1279,13 +1271,13 @@ func (v *Entry) XDRSize() int {
 func (v *Entry) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Entry")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Entry")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1296,7 +1288,7 @@ func (v *Entry) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Entry")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1308,7 +1300,7 @@ func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Entry")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1329,21 +1321,20 @@ func (v *Entry) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Entry) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Entry")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Entry) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(v.Name) > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "Name")
+		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name")
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.ID)
@@ -1354,7 +1345,7 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint64(w[0:8], v.Cookie)
 	off += 8
 	if off, err = v.Attr.PutXDR(e, b, off); err != nil {
-		return off, err.In("Attr")
+		return off, err.In("dirplus.Entry:Attr")
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
@@ -1362,7 +1353,7 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Handle.Present {
 	case true:
 		if len(v.Handle.Handle) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle.Handle)), 64, "Handle.Handle")
+			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle")
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle.Handle)))
@@ -1377,40 +1368,40 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "ID")
+		return off, xdr.Short(b, off, 12, "dirplus.Entry:ID")
 	}
 	w := b[off : off+12 : off+12]
 	v.ID = binary.BigEndian.Uint64(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
 	}
 	v.Name = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Cookie")
+		return off, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
 	}
 	w = b[off : off+8 : off+8]
 	v.Cookie = binary.BigEndian.Uint64(w[0:8])
 	off += 8
 	if off, err = v.Attr.GetXDR(d, b, off); err != nil {
-		return off, err.In("Attr")
+		return off, err.In("dirplus.Entry:Attr")
 	}
 	old := v.Handle.Present
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Handle.Present")
+		return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Handle.Present")
 	}
 	v.Handle.Present = word != 0
 	off += 4
@@ -1424,19 +1415,19 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Handle.Present {
 	case true:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle.Handle")
+			return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle")
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
 		}
 		v.Handle.Handle = d.Bytes(b, off, int(n2))
 		off += xdr.Padded(int(n2))
@@ -1449,55 +1440,55 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "ID")
+		return off, xdr.Short(b, off, 12, "dirplus.Entry:ID")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name")
+		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
 	}
 	off += xdr.Padded(int(n))
 	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "Cookie")
+		return off, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
 	}
 	off += 8
 	if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("Attr")
+		return off, err.In("dirplus.Entry:Attr")
 	}
 	var kind bool
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Handle.Present")
+		return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Handle.Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
 	case true:
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle.Handle")
+			return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle")
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle")
+			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle")
+			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
 		}
 		off += xdr.Padded(int(n2))
 	case false:
@@ -1544,13 +1535,13 @@ func (v *Listing) XDRSize() int {
 func (v *Listing) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Listing")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Listing")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1561,7 +1552,7 @@ func (v *Listing) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Listing")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1573,7 +1564,7 @@ func (v *Listing) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Listing")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1594,21 +1585,20 @@ func (v *Listing) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Listing) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Listing")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Listing) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.DirAttr.PutXDR(e, b, off); err != nil {
-		return off, err.In("DirAttr")
+		return off, err.In("dirplus.Listing:DirAttr")
 	}
 	w := b[off : off+8 : off+8]
 	copy(w[0:8], v.Verifier[:])
@@ -1617,7 +1607,7 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Name) > 255 {
-			return off, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "Name").At("Entries", i)
+			return off, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "Name").At("dirplus.Listing:Entries", i)
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1629,7 +1619,7 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint64(w[0:8], p.Cookie)
 		off += 8
 		if off, err = p.Attr.PutXDR(e, b, off); err != nil {
-			return off, err.In("Attr").At("Entries", i)
+			return off, err.In("Attr").At("dirplus.Listing:Entries", i)
 		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
@@ -1637,7 +1627,7 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch p.Handle.Present {
 		case true:
 			if len(p.Handle.Handle) > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "Handle.Handle").At("Entries", i)
+				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "Handle.Handle").At("dirplus.Listing:Entries", i)
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
@@ -1657,10 +1647,10 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
-		return off, err.In("DirAttr")
+		return off, err.In("dirplus.Listing:DirAttr")
 	}
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "Verifier")
+		return off, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	copy(v.Verifier[:], w[0:8])
@@ -1670,46 +1660,46 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if len(list) == cap(list) {
 			if list, err = xdr.Extend(d, list, 168, off); err != nil {
-				return off, err.In("Entries")
+				return off, err.In("dirplus.Listing:Entries")
 			}
 		}
 		list = list[:len(list)+1]
 		p := &list[len(list)-1]
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "ID").At("Entries", len(list)-1)
+			return off, xdr.Short(b, off, 12, "ID").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		w := b[off : off+12 : off+12]
 		p.ID = binary.BigEndian.Uint64(w[0:8])
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("Entries", len(list)-1)
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Entries", len(list)-1)
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Entries", len(list)-1)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		p.Name = d.Bytes(b, off, int(n))
 		off += xdr.Padded(int(n))
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Cookie").At("Entries", len(list)-1)
+			return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		w = b[off : off+8 : off+8]
 		p.Cookie = binary.BigEndian.Uint64(w[0:8])
 		off += 8
 		if off, err = p.Attr.GetXDR(d, b, off); err != nil {
-			return off, err.In("Attr").At("Entries", len(list)-1)
+			return off, err.In("Attr").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		old := p.Handle.Present
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle.Present").At("Entries", len(list)-1)
+			return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		w = b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Entries", len(list)-1)
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Listing:Entries", len(list)-1)
 		}
 		p.Handle.Present = word != 0
 		off += 4
@@ -1723,42 +1713,42 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		switch p.Handle.Present {
 		case true:
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Handle").At("Entries", len(list)-1)
+				return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n2 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("Entries", len(list)-1)
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Entries", len(list)-1)
+				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Entries", len(list)-1)
+				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
 			}
 			p.Handle.Handle = d.Bytes(b, off, int(n2))
 			off += xdr.Padded(int(n2))
 		case false:
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Entries")
+			return off, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
 		}
 		w = b[off : off+4 : off+4]
 		more = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Entries")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
 	}
 	v.Entries = list
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "EOF")
+		return off, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
 	}
 	w = b[off : off+4 : off+4]
 	word2 := binary.BigEndian.Uint32(w[0:4])
 	if word2 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "EOF")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:EOF")
 	}
 	v.EOF = word2 != 0
 	off += 4
@@ -1769,10 +1759,10 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("DirAttr")
+		return off, err.In("dirplus.Listing:DirAttr")
 	}
 	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "Verifier")
+		return off, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
@@ -1780,61 +1770,61 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "ID").At("Entries", i)
+			return off, xdr.Short(b, off, 12, "ID").At("dirplus.Listing:Entries", i)
 		}
 		w := b[off : off+12 : off+12]
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("Entries", i)
+			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Listing:Entries", i)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Entries", i)
+			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Listing:Entries", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Entries", i)
+			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Listing:Entries", i)
 		}
 		off += xdr.Padded(int(n))
 		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Cookie").At("Entries", i)
+			return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Listing:Entries", i)
 		}
 		off += 8
 		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("Attr").At("Entries", i)
+			return off, err.In("Attr").At("dirplus.Listing:Entries", i)
 		}
 		var kind bool
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle.Present").At("Entries", i)
+			return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Listing:Entries", i)
 		}
 		w = b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Entries", i)
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Listing:Entries", i)
 		}
 		kind = word != 0
 		off += 4
 		switch kind {
 		case true:
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Handle").At("Entries", i)
+				return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Listing:Entries", i)
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n2 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("Entries", i)
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Listing:Entries", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Entries", i)
+				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Listing:Entries", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Entries", i)
+				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Listing:Entries", i)
 			}
 			off += xdr.Padded(int(n2))
 		case false:
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Entries")
+			return off, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
 		}
 		w = b[off : off+4 : off+4]
 		more = binary.BigEndian.Uint32(w[0:4])
@@ -1842,15 +1832,15 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Entries")
+		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
 	}
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "EOF")
+		return off, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
 	}
 	w = b[off : off+4 : off+4]
 	word2 := binary.BigEndian.Uint32(w[0:4])
 	if word2 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "EOF")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:EOF")
 	}
 	off += 4
 	return off, nil
@@ -1899,13 +1889,13 @@ func (v *Reply) XDRSize() int {
 func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Reply")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Reply")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -1916,7 +1906,7 @@ func (v *Reply) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Reply")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -1928,7 +1918,7 @@ func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Reply")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -1949,21 +1939,20 @@ func (v *Reply) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Reply) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Reply")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Reply) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if !v.Status.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "Status")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -1971,7 +1960,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case StatusOk:
 		if off, err = v.Listing.DirAttr.PutXDR(e, b, off); err != nil {
-			return off, err.In("Listing.DirAttr")
+			return off, err.In("dirplus.Reply:Listing.DirAttr")
 		}
 		w := b[off : off+8 : off+8]
 		copy(w[0:8], v.Listing.Verifier[:])
@@ -1980,7 +1969,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i := range s {
 			p := &s[i]
 			if len(p.Name) > 255 {
-				return off, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "Name").At("Listing.Entries", i)
+				return off, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "Name").At("dirplus.Reply:Listing.Entries", i)
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1992,7 +1981,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[0:8], p.Cookie)
 			off += 8
 			if off, err = p.Attr.PutXDR(e, b, off); err != nil {
-				return off, err.In("Attr").At("Listing.Entries", i)
+				return off, err.In("Attr").At("dirplus.Reply:Listing.Entries", i)
 			}
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
@@ -2000,7 +1989,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			switch p.Handle.Present {
 			case true:
 				if len(p.Handle.Handle) > 64 {
-					return off, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "Handle.Handle").At("Listing.Entries", i)
+					return off, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
 				}
 				w := b[off : off+4 : off+4]
 				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
@@ -2015,7 +2004,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	default:
 		if off, err = v.DirAttr.PutXDR(e, b, off); err != nil {
-			return off, err.In("DirAttr")
+			return off, err.In("dirplus.Reply:DirAttr")
 		}
 	}
 	return off, nil
@@ -2026,12 +2015,12 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	old := v.Status
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Status")
+		return off, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Status")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -2046,10 +2035,10 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case StatusOk:
 		if off, err = v.Listing.DirAttr.GetXDR(d, b, off); err != nil {
-			return off, err.In("Listing.DirAttr")
+			return off, err.In("dirplus.Reply:Listing.DirAttr")
 		}
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "Listing.Verifier")
+			return off, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w := b[off : off+12 : off+12]
 		copy(v.Listing.Verifier[:], w[0:8])
@@ -2059,46 +2048,46 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if len(list) == cap(list) {
 				if list, err = xdr.Extend(d, list, 168, off); err != nil {
-					return off, err.In("Listing.Entries")
+					return off, err.In("dirplus.Reply:Listing.Entries")
 				}
 			}
 			list = list[:len(list)+1]
 			p := &list[len(list)-1]
 			if len(b)-off < 12 {
-				return off, xdr.Short(b, off, 12, "ID").At("Listing.Entries", len(list)-1)
+				return off, xdr.Short(b, off, 12, "ID").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			w := b[off : off+12 : off+12]
 			p.ID = binary.BigEndian.Uint64(w[0:8])
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if n > 255 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("Listing.Entries", len(list)-1)
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Listing.Entries", len(list)-1)
+				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Listing.Entries", len(list)-1)
+				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			p.Name = d.Bytes(b, off, int(n))
 			off += xdr.Padded(int(n))
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Cookie").At("Listing.Entries", len(list)-1)
+				return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			w = b[off : off+8 : off+8]
 			p.Cookie = binary.BigEndian.Uint64(w[0:8])
 			off += 8
 			if off, err = p.Attr.GetXDR(d, b, off); err != nil {
-				return off, err.In("Attr").At("Listing.Entries", len(list)-1)
+				return off, err.In("Attr").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			old2 := p.Handle.Present
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Present").At("Listing.Entries", len(list)-1)
+				return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			w = b[off : off+4 : off+4]
 			word := binary.BigEndian.Uint32(w[0:4])
 			if word > 1 && d.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Listing.Entries", len(list)-1)
+				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Reply:Listing.Entries", len(list)-1)
 			}
 			p.Handle.Present = word != 0
 			off += 4
@@ -2112,48 +2101,48 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			switch p.Handle.Present {
 			case true:
 				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Handle.Handle").At("Listing.Entries", len(list)-1)
+					return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
 				}
 				w := b[off : off+4 : off+4]
 				n2 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if n2 > 64 {
-					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("Listing.Entries", len(list)-1)
+					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
 				}
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Listing.Entries", len(list)-1)
+					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
 				}
 				if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Listing.Entries", len(list)-1)
+					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
 				}
 				p.Handle.Handle = d.Bytes(b, off, int(n2))
 				off += xdr.Padded(int(n2))
 			case false:
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Listing.Entries")
+				return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
 			}
 			w = b[off : off+4 : off+4]
 			more = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Listing.Entries")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
 		v.Listing.Entries = list
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Listing.EOF")
+			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
 		}
 		w = b[off : off+4 : off+4]
 		word2 := binary.BigEndian.Uint32(w[0:4])
 		if word2 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Listing.EOF")
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.EOF")
 		}
 		v.Listing.EOF = word2 != 0
 		off += 4
 	default:
 		if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
-			return off, err.In("DirAttr")
+			return off, err.In("dirplus.Reply:DirAttr")
 		}
 	}
 	return off, nil
@@ -2164,22 +2153,22 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind Status
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "Status")
+		return off, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "Status")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case StatusOk:
 		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("Listing.DirAttr")
+			return off, err.In("dirplus.Reply:Listing.DirAttr")
 		}
 		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "Listing.Verifier")
+			return off, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w := b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
@@ -2187,61 +2176,61 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			if len(b)-off < 12 {
-				return off, xdr.Short(b, off, 12, "ID").At("Listing.Entries", i)
+				return off, xdr.Short(b, off, 12, "ID").At("dirplus.Reply:Listing.Entries", i)
 			}
 			w := b[off : off+12 : off+12]
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if n > 255 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("Listing.Entries", i)
+				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Reply:Listing.Entries", i)
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("Listing.Entries", i)
+				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Reply:Listing.Entries", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("Listing.Entries", i)
+				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Reply:Listing.Entries", i)
 			}
 			off += xdr.Padded(int(n))
 			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Cookie").At("Listing.Entries", i)
+				return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Reply:Listing.Entries", i)
 			}
 			off += 8
 			if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-				return off, err.In("Attr").At("Listing.Entries", i)
+				return off, err.In("Attr").At("dirplus.Reply:Listing.Entries", i)
 			}
 			var kind2 bool
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Present").At("Listing.Entries", i)
+				return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
 			}
 			w = b[off : off+4 : off+4]
 			word := binary.BigEndian.Uint32(w[0:4])
 			if word > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("Listing.Entries", i)
+				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
 			}
 			kind2 = word != 0
 			off += 4
 			switch kind2 {
 			case true:
 				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Handle.Handle").At("Listing.Entries", i)
+					return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
 				}
 				w := b[off : off+4 : off+4]
 				n2 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if n2 > 64 {
-					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("Listing.Entries", i)
+					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
 				}
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("Listing.Entries", i)
+					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("Listing.Entries", i)
+					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
 				}
 				off += xdr.Padded(int(n2))
 			case false:
 			}
 			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Listing.Entries")
+				return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
 			}
 			w = b[off : off+4 : off+4]
 			more = binary.BigEndian.Uint32(w[0:4])
@@ -2249,20 +2238,20 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "Listing.Entries")
+			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
 		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Listing.EOF")
+			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
 		}
 		w = b[off : off+4 : off+4]
 		word2 := binary.BigEndian.Uint32(w[0:4])
 		if word2 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Listing.EOF")
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.EOF")
 		}
 		off += 4
 	default:
 		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("DirAttr")
+			return off, err.In("dirplus.Reply:DirAttr")
 		}
 	}
 	return off, nil
@@ -2295,13 +2284,13 @@ func (v *Blob) XDRSize() int {
 func (v *Blob) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("dirplus.Blob")
+			return err
 		}
 	}
 	b, off := e.Output()
 	off, err := v.PutXDR(e, b, off)
 	if err != nil {
-		return err.Of("dirplus.Blob")
+		return err
 	}
 	e.End(off)
 	return nil
@@ -2312,7 +2301,7 @@ func (v *Blob) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
-		return err.Of("dirplus.Blob")
+		return err
 	}
 	d.Advance(off)
 	return nil
@@ -2324,7 +2313,7 @@ func (v *Blob) AppendBinary(b []byte) ([]byte, error) {
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
 	if err != nil {
-		return b[:off], err.Of("dirplus.Blob")
+		return b[:off], err
 	}
 	return b[:end], nil
 }
@@ -2345,14 +2334,13 @@ func (v *Blob) UnmarshalBinary(b []byte) error {
 }
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives; see package xdr. It does not use v, which may be nil.
-func (v *Blob) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	n, err := v.SkipXDR(&c, b, 0)
-	if err != nil {
-		return 0, err.Of("dirplus.Blob")
+// that decoding it gives, by the default rules. It does not use v, which may be nil.
+func (v *Blob) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
 	}
-	return n, nil
+	return
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
@@ -2367,16 +2355,16 @@ func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Blob:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
 	}
 	(*v) = d.Bytes(b, off, int(n))
 	off += xdr.Padded(int(n))
@@ -2386,16 +2374,16 @@ func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Blob) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "")
+		return off, xdr.Short(b, off, 4, "dirplus.Blob:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "")
+		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "")
+		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

@@ -150,24 +150,26 @@ type codec struct {
 	reset func(z *resetter, v place)
 }
 
-func self() place { return place{x: id("v")} }
+// self is the value of the method's receiver.
+func (g *gen) self(d *ir.Decl) place {
+	return place{x: id("v"), root: g.pkg + "." + g.names.decl[d]}
+}
 
 // methods writes the methods that every generated type has (D2).
 func (g *gen) methods(d *ir.Decl, c codec) {
 	name := g.names.decl[d]
 	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 	errPtr := func() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
-	root := jen.Lit(g.pkg + "." + name)
 
 	g.f.Comment("// XDRSize returns how many bytes v takes on the wire.")
 	g.sizing = false
-	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(c)...)
+	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(d, c)...)
 	size := jen.Id("v").Dot("XDRSize").Call()
 	if g.reducible[d] {
 		g.sizing = true
 		g.f.Comment("// ReducedXDRSize returns how many bytes v takes in the output of e, without")
 		g.f.Comment("// what e leaves out of line.")
-		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(c)...)
+		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(d, c)...)
 		size = jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))
 		g.sizing = false
 	}
@@ -176,10 +178,10 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(
 		jen.If(jen.Id("n").Op(":=").Add(size), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
 			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
-				jen.Return(jen.Err().Dot("Of").Call(root.Clone())))),
+				jen.Return(jen.Err()))),
 		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("e").Dot("Output").Call(),
 		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err().Dot("Of").Call(root.Clone()))),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
 		jen.Id("e").Dot("End").Call(jen.Id("off")),
 		jen.Return(jen.Nil()),
 	)
@@ -188,7 +190,7 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Error().Block(
 		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("d").Dot("Input").Call(),
 		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err().Dot("Of").Call(root.Clone()))),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
 		jen.Id("d").Dot("Advance").Call(jen.Id("off")),
 		jen.Return(jen.Nil()),
 	)
@@ -198,7 +200,7 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 		jen.Id("off").Op(":=").Len(jen.Id("b")),
 		jen.Id("b").Op("=").Qual(xdrPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
 		jen.List(jen.Id("end"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Nil(), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b").Index(jen.Op(":").Id("off")), jen.Err().Dot("Of").Call(root.Clone()))),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b").Index(jen.Op(":").Id("off")), jen.Err())),
 		jen.Return(jen.Id("b").Index(jen.Op(":").Id("end")), jen.Nil()),
 	)
 	g.f.Comment("// MarshalBinary returns the encoding of v.")
@@ -213,17 +215,17 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	)
 
 	g.f.Comment("// CheckXDR returns how many bytes the value at the front of b takes, or the error")
-	g.f.Comment("// that decoding it gives; see package xdr. It does not use v, which may be nil.")
-	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte(), jen.Id("opt").Op("*").Qual(xdrPath, "DecoderOptions")).Params(jen.Int(), jen.Error()).Block(
-		jen.Id("c").Op(":=").Qual(xdrPath, "NewChecker").Call(jen.Id("opt")),
-		jen.List(jen.Id("n"), jen.Err()).Op(":=").Id("v").Dot("SkipXDR").Call(jen.Op("&").Id("c"), jen.Id("b"), jen.Lit(0)),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Lit(0), jen.Err().Dot("Of").Call(root.Clone()))),
-		jen.Return(jen.Id("n"), jen.Nil()),
+	g.f.Comment("// that decoding it gives, by the default rules. It does not use v, which may be nil.")
+	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
+		// In this form the compiler can inline it.
+		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Lit(0)),
+		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
+		jen.Return(),
 	)
 
 	g.f.Comment("// PutXDR encodes v into b at off, for other generated code; see package xdr.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), errPtr()).Block(g.putBody(c)...)
+		Params(jen.Int(), errPtr()).Block(g.putBody(d, c)...)
 	g.f.Comment("// GetXDR decodes v from b at off, for other generated code; see package xdr.")
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Params(jen.Int(), errPtr()).Block(g.getBody(g.newGetter(), d, c)...)
@@ -234,13 +236,13 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 
 	g.f.Comment("// ResetXDR empties v, but keeps the capacity of its slices.")
 	z := &resetter{g: g, vars: &local{}}
-	c.reset(z, self())
+	c.reset(z, g.self(d))
 	recv().Id("ResetXDR").Params().Block(z.code...)
 }
 
-func (g *gen) sizeBody(c codec) []jen.Code {
+func (g *gen) sizeBody(d *ir.Decl, c codec) []jen.Code {
 	s := &sizer{g: g, vars: &local{}, sum: "n"}
-	c.size(s, self())
+	c.size(s, g.self(d))
 	if len(s.code) == 0 {
 		return []jen.Code{jen.Return(jen.Lit(s.fixed))}
 	}
@@ -249,17 +251,17 @@ func (g *gen) sizeBody(c codec) []jen.Code {
 	return append(body, jen.Return(jen.Id("n")))
 }
 
-func (g *gen) putBody(c codec) []jen.Code {
+func (g *gen) putBody(d *ir.Decl, c codec) []jen.Code {
 	g.needErr = false
 	p := &putter{g: g, vars: &local{}, buf: "b", off: "off"}
-	c.put(p, self())
+	c.put(p, g.self(d))
 	p.flush()
 	return g.body(p.code, nil)
 }
 
 func (g *gen) getBody(r *getter, d *ir.Decl, c codec) []jen.Code {
 	g.needErr = d.Recursive
-	c.get(r, self())
+	c.get(r, g.self(d))
 	r.flush()
 	if !d.Recursive {
 		return g.body(r.code, nil)

@@ -23,6 +23,7 @@ func (x expr) index(i string) expr {
 // place is a value: its Go expression, and how an error names it.
 type place struct {
 	x    expr
+	root string // the type that the path begins at
 	path string // fields since the nearest index, or since the type
 	ups  []up   // the indexed fields around it, outermost first
 	site expr   // Go constant of the placement site that it is; nil for none
@@ -47,7 +48,7 @@ func (g *gen) field(p place, f *ir.Field) place {
 // elem is the place of an element of p, held by expression x.
 func (p place) elem(x expr, index expr) place {
 	ups := append(append([]up(nil), p.ups...), up{p.path, index})
-	return place{x: x, ups: ups}
+	return place{x: x, root: p.root, ups: ups}
 }
 
 func join(a, b string) string {
@@ -59,26 +60,38 @@ func join(a, b string) string {
 
 // fail is the expression of an error at p: off is its offset.
 func (p place) fail(code string, off jen.Code, found, want jen.Code) *jen.Statement {
-	return p.within(jen.Qual(xdrPath, "Fail").Call(jen.Qual(xdrPath, code), off, found, want, jen.Lit(p.path)))
+	return p.within(jen.Qual(xdrPath, "Fail").Call(jen.Qual(xdrPath, code), off, found, want, p.step()))
 }
 
 // short is the expression of an error for input that ends at p.
 func (p place) short(buf jen.Code, off jen.Code, need jen.Code) *jen.Statement {
-	return p.within(jen.Qual(xdrPath, "Short").Call(buf, off, need, jen.Lit(p.path)))
+	return p.within(jen.Qual(xdrPath, "Short").Call(buf, off, need, p.step()))
 }
 
 // wrap is the expression of an error that came from below p.
 func (p place) wrap(err expr) *jen.Statement {
 	s := err()
-	if p.path != "" {
-		s = s.Dot("In").Call(jen.Lit(p.path))
+	if p.path != "" || len(p.ups) == 0 {
+		s = s.Dot("In").Call(p.step())
 	}
 	return p.within(s)
 }
 
+// step is the innermost step of the path.
+func (p place) step() jen.Code {
+	if len(p.ups) == 0 {
+		return jen.Lit(p.root + ":" + p.path)
+	}
+	return jen.Lit(p.path)
+}
+
+// within adds the outer steps of the path; the outermost begins with the type.
 func (p place) within(s *jen.Statement) *jen.Statement {
 	for i := len(p.ups) - 1; i >= 0; i-- {
 		u := p.ups[i]
+		if i == 0 {
+			u.path = p.root + ":" + u.path
+		}
 		if u.index == nil {
 			s = s.Dot("In").Call(jen.Lit(u.path))
 			continue
