@@ -168,7 +168,7 @@ func (e *Engine) received(wc *verbs.WC) {
 		return
 	}
 	i := int(wc.WRID)
-	b := e.cfg.Recv[i].Bytes[:wc.ByteLen] // T20: and no byte behind it
+	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
 	if e.cfg.Role == Requester {
 		e.response(b)
 		e.postRecv(i)

@@ -9,7 +9,7 @@ import (
 // Request is a Call that a responder received.
 type Request struct {
 	XID   uint32
-	Lists header.Lists // what the peer offers for the reply; Reads are done with
+	Lists header.Lists // what the peer offers for the reply; no Reads
 
 	// Message is the Call as its sender had it, chunks in place; Placed says where
 	// those are. It is a part of a Receive buffer, or of Sink.

@@ -22,7 +22,7 @@ func (e *Engine) request(i int, b []byte) {
 		e.ignore(r, i)
 		return
 	}
-	r.XID, r.Lists, r.recv = r.hdr.XID, r.hdr.Lists, i
+	r.XID, r.recv = r.hdr.XID, i
 	e.grants.Received()
 	e.stats.Calls++
 	if f == nil {
@@ -59,7 +59,10 @@ func (e *Engine) accept(r *Request, xid uint32, typed bool) *header.Fault {
 	if f := e.cfg.Limits.Offered(&r.hdr.Lists); f != nil {
 		return f
 	}
-	return r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
+	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
+	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
+	r.Lists = r.hdr.Lists
+	return f
 }
 
 // sink takes the memory for a Call with chunks: inline bytes and pads go to
@@ -83,7 +86,7 @@ func (e *Engine) sink(r *Request, err error) {
 			clear(to) // R314
 		}
 	}
-	r.Message, r.Placed = r.Sink.Bytes[:r.plan.Size], r.plan.Placed
+	r.Message, r.Placed = r.Sink.Bytes[:r.plan.Size:r.plan.Size], r.plan.Placed
 	if r.plan.Reads == 0 { // chunks of no bytes (T40)
 		e.eff.Deliver = append(e.eff.Deliver, r)
 		return
@@ -195,7 +198,6 @@ func (e *Engine) send(r *Request) {
 		m.Vers = header1.Version // an ERROR has the Call's, whatever that was (R116)
 	}
 	m.Credit = e.grants.Grant(want)
-	m.Reads = m.Reads[:0] // R326
 	e.stats.Granted = int(m.Credit)
 	buf, n, err := e.message(m, r.Answer.Payload)
 	if err != nil && m.Kind != header.KindError {

@@ -1,0 +1,298 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// whole is the message as a decoder is to see it.
+func whole(m rdmaio.Message) (b []byte) {
+	at := 0
+	for _, it := range m.Items {
+		b = append(b, m.Inline[at:it.Inline]...)
+		at = it.Inline
+		b = append(b, it.Data...)
+		b = append(b, make([]byte, xdr.Padded(len(it.Data))-len(it.Data))...)
+	}
+	return append(b, m.Inline[at:]...)
+}
+
+// echo answers with the Call itself, less its XID and type, cut into the given
+// sizes: a size that is not 0 is an eligible item.
+type echo struct{ items []int }
+
+func (h echo) ServeRPC(r *rdmaio.Request) {
+	e := replyHeader(0)
+	copy(e.buf, r.Message[:4])
+	e.reduce = true
+	body := r.Message[8:]
+	for _, n := range h.items {
+		e.opaque("item", body[:min(n, len(body))])
+		body = body[min(n, len(body)):]
+	}
+	e.opaque("", body)
+	r.Reply(e.message(), nil)
+}
+
+// unecho gives the body back from a reply and its items.
+func unecho(reply *rdmaio.Reply, items int) (body []byte, err error) {
+	d := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
+	d.Advance(24)
+	d.ReinsertInOrder([]xdr.Site{"item"}, reply.Items)
+	for i := range items + 1 {
+		site := xdr.Site("item")
+		if i == items {
+			site = ""
+		}
+		part, err := takeData(d, site)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		body = append(body, part...)
+	}
+	return body, d.Done()
+}
+
+// shape is a Call and what its reply may look like.
+type shape struct {
+	name     string
+	inline   int   // bytes that are not eligible, after the header
+	items    []int // eligible ones
+	results  []int // sizes of places, -1: none offered
+	replyBuf int
+	segment  int
+	reply    []int // eligible parts of the echo
+}
+
+// Any message, any subset of items reduced, any cut into segments: the server
+// sees the bytes, and the client gets them back.
+func TestShapes(t *testing.T) {
+	for i, s := range []shape{
+		{name: "R91, R98: long Call and long Reply", inline: 5000, replyBuf: 6000},
+		{name: "R75: long Call with a chunk inside", inline: 3000, items: []int{2001}, replyBuf: 8000},
+		{name: "R64: three read chunks, odd sizes", inline: 100, items: []int{1, 5003, 250}, replyBuf: 6000},
+		{name: "R54: read chunk in segments of 333 bytes", items: []int{5001}, segment: 333, replyBuf: 6000},
+		{name: "R78: write chunk in segments of 333 bytes", inline: 500, items: []int{3000}, results: []int{4000}, segment: 333, reply: []int{3001}, replyBuf: 700},
+		{name: "R88: two write chunks", inline: 40, items: []int{3000}, results: []int{2000, 2000}, reply: []int{1999, 701}, replyBuf: 1000},
+		{name: "R100: write chunk and long Reply", inline: 40, items: []int{9000}, results: []int{2000}, reply: []int{2000}, replyBuf: 8000},
+		{name: "R86: the first place empty, the second used", inline: 40, items: []int{3000}, results: []int{0, 3000}, reply: []int{200, 2500}, replyBuf: 700},
+		{name: "more items than places", inline: 40, items: []int{3000}, results: []int{2500}, reply: []int{2500, 100, 200}, replyBuf: 900},
+		{name: "more places than items", inline: 40, items: []int{3000}, results: []int{3000, 10, 20}, reply: []int{2900}, replyBuf: 900},
+		{name: "R58: a place much larger than the item", inline: 40, items: []int{3000}, results: []int{1 << 20}, reply: []int{3000}},
+		{name: "T58: a large reply chunk, a small Reply", inline: 40, replyBuf: 1 << 16},
+		{name: "one byte", items: []int{1}},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.run(t, uint64(i)) })
+	}
+}
+
+func (s *shape) run(t *testing.T, seed uint64) {
+	w := newWorld(t)
+	w.serve(echo{s.reply}, nil)
+	c := w.dial(&rdmaio.Config{SegmentSize: s.segment})
+	for try := range 3 { // again: buffers and regions come from the pool
+		e := callHeader(uint32(7+try), 0)
+		e.buf = append(e.buf, pattern((s.inline+3)&^3, seed)...)
+		for k, n := range s.items {
+			e.opaque("item", pattern(n, seed+uint64(k)))
+			e.words(uint32(k))
+		}
+		call := &rdmaio.Call{Message: e.message()}
+		for _, n := range s.results {
+			call.Results = append(call.Results, make([]byte, n))
+		}
+		if s.replyBuf > 0 {
+			call.ReplyBuf = make([]byte, s.replyBuf)
+		}
+		mark := len(w.rec.Events())
+		reply, err := c.Call(context.Background(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := unecho(reply, len(s.reply))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := whole(call.Message)[8:]; !bytes.Equal(got, want) {
+			t.Fatalf("try %d: %d bytes came back, other than the %d sent", try, len(got), len(want))
+		}
+		oneSendEach(t, w.since(mark))
+		for _, ev := range w.since(mark) {
+			if ev.Device == "client" && (ev.Kind == trace.Register || ev.Kind == trace.Reregister) && ev.Access&verbs.AccessRemoteWrite != 0 && ev.Access&verbs.AccessRemoteRead != 0 {
+				t.Errorf("R304: event %d: rights %v are more than any chunk needs", ev.Seq, ev.Access)
+			}
+		}
+	}
+}
+
+// The same by chance: 300 shapes over one connection.
+func TestRandomShapes(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	w := newWorld(t)
+	cut := &echo{}
+	w.serve(rdmaio.HandlerFunc(func(q *rdmaio.Request) { cut.ServeRPC(q) }), nil)
+	c := w.dial(nil)
+	for xid := range uint32(300) {
+		e := callHeader(xid, 0)
+		for range r.IntN(4) {
+			e.buf = append(e.buf, pattern(4*r.IntN(200), uint64(xid))...)
+			e.opaque("item", pattern(1+r.IntN(1<<r.IntN(14)), uint64(xid)))
+		}
+		call := &rdmaio.Call{Message: e.message(), ReplyBuf: make([]byte, 1<<17)}
+		cut.items = nil
+		for range r.IntN(4) {
+			n := 1 + r.IntN(1<<r.IntN(14))
+			cut.items = append(cut.items, n)
+			if r.IntN(4) > 0 {
+				call.Results = append(call.Results, make([]byte, n+r.IntN(3)))
+			} else if len(call.Results) > 0 {
+				call.Results = append(call.Results, nil)
+			}
+		}
+		// More results than items is fine, a place smaller than its item is not: pad the list.
+		for i := range call.Results {
+			if i < len(cut.items) && len(call.Results[i]) > 0 && len(call.Results[i]) < cut.items[i] {
+				call.Results[i] = make([]byte, cut.items[i])
+			}
+		}
+		reply, err := c.Call(context.Background(), call)
+		if err != nil {
+			t.Fatal(xid, err)
+		}
+		got, err := unecho(reply, len(cut.items))
+		if err != nil {
+			t.Fatal(xid, cut.items, err)
+		}
+		if want := whole(call.Message)[8:]; !bytes.Equal(got, want) {
+			t.Fatalf("XID %d: other bytes came back", xid)
+		}
+	}
+	if st := c.Stats(); st.Faults != 0 || st.Dropped != 0 || st.Errors != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// What does not fit is told to both sides, by name, and the connection goes on (R101, R120; T52, T53, T56, T57).
+func TestDoesNotFit(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		reply   []int
+		results []int
+		buf     int
+		what    string
+		need    int
+		limit   int
+	}{
+		{"T52: a place one byte too small", []int{2000}, []int{1999}, 4000, "result 0", 2000, 1999},
+		{"T53: the second place", []int{500, 600}, []int{500, 599}, 4000, "result 1", 600, 599},
+		{"T56: reply chunk too small", nil, nil, 2000, "reply", 24 + 4 + 3040 - 8, 2000},
+		{"T57: no reply chunk", nil, nil, 0, "reply", 24 + 4 + 3040 - 8, 1024 - 28},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			result := make(chan error, 1)
+			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				h := echo{c.reply}
+				e := replyHeader(0)
+				copy(e.buf, r.Message[:4])
+				e.reduce = true
+				body := r.Message[8:]
+				for _, n := range h.items {
+					e.opaque("item", body[:n])
+				}
+				if len(h.items) == 0 {
+					e.opaque("", body)
+				}
+				r.Reply(e.message(), func(err error) { result <- err })
+			}), nil)
+			conn := w.dial(nil)
+			e := callHeader(1, 0)
+			e.opaque("item", pattern(2996, 1))
+			call := &rdmaio.Call{Message: e.message()}
+			for _, n := range c.results {
+				call.Results = append(call.Results, make([]byte, n))
+			}
+			if c.buf > 0 {
+				call.ReplyBuf = make([]byte, c.buf)
+			}
+			_, err := conn.Call(context.Background(), call)
+			var pe *rdmaio.PeerError
+			var ce *rdmaio.CallError
+			if !errors.As(err, &pe) || pe.Code != 2 || !errors.As(err, &ce) || !ce.MayHaveRun {
+				t.Errorf("client: %v", err)
+			}
+			var se *rdmaio.SizeError
+			if err := <-result; !errors.As(err, &se) || se.What != c.what || se.Need != c.need || se.Limit != c.limit {
+				t.Errorf("server: %v, want %s %d over %d", err, c.what, c.need, c.limit)
+			}
+			for _, b := range call.Results {
+				if i := bytes.IndexFunc(b, func(r rune) bool { return r != 0 }); i >= 0 {
+					t.Error("a result that did not fit was written in part")
+				}
+			}
+			// The connection goes on.
+			call.Results, call.ReplyBuf = [][]byte{make([]byte, 4000), make([]byte, 4000)}, make([]byte, 8000)
+			if _, err := conn.Call(context.Background(), call); err != nil {
+				t.Errorf("the same with room enough: %v", err)
+			}
+			if err := <-result; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Misuse is refused before anything is sent.
+func TestMisuse(t *testing.T) {
+	w := newWorld(t)
+	w.serve(echo{}, nil)
+	c := w.dial(nil)
+	data := make([]byte, 8)
+	inline := func(n int) []byte { return make([]byte, n) }
+	for _, m := range []struct {
+		name string
+		m    rdmaio.Message
+		want error
+	}{
+		{"nothing", rdmaio.Message{}, rdmaio.ErrMessage},
+		{"no type", rdmaio.Message{Inline: inline(4)}, rdmaio.ErrMessage},
+		{"not a multiple of four", rdmaio.Message{Inline: inline(41)}, rdmaio.ErrMessage},
+		{"item in the XID", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 4, Inline: 4, Data: data}}}, rdmaio.ErrMessage},
+		{"item behind the end", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 44, Inline: 44, Data: data}}}, rdmaio.ErrMessage},
+		{"R62: item off alignment", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 42, Inline: 42, Data: data}}}, rdmaio.ErrMessage},
+		{"R60: base forgotten", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 8, Inline: 40, Data: data}}}, rdmaio.ErrMessage},
+		{"R57: second item without the first", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 12, Inline: 12, Data: data}, {Position: 16, Inline: 16, Data: data}}}, rdmaio.ErrMessage},
+		{"items in the wrong order", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 16, Inline: 16, Data: data}, {Position: 12, Inline: 12, Data: data}}}, rdmaio.ErrMessage},
+	} {
+		mark := len(w.rec.Events())
+		_, err := c.Call(context.Background(), &rdmaio.Call{Message: m.m})
+		var ce *rdmaio.CallError
+		if !errors.Is(err, m.want) || !errors.As(err, &ce) || ce.MayHaveRun {
+			t.Errorf("%s: %v", m.name, err)
+		}
+		if list := w.since(mark); len(list) != 0 {
+			t.Errorf("%s: %s", m.name, render(list))
+		}
+	}
+	// A header that cannot hold all chunks.
+	e := callHeader(1, 0)
+	for range 50 {
+		e.opaque("item", pattern(100, 1))
+	}
+	var se *rdmaio.SizeError
+	if _, err := c.Call(context.Background(), &rdmaio.Call{Message: e.message()}); !errors.As(err, &se) || se.Limit != 1024 {
+		t.Errorf("50 chunks in a header: %v", err)
+	}
+	if st := c.Stats(); st.Sent != 0 || st.Regions > 64 {
+		t.Errorf("%+v", st)
+	}
+}
