@@ -13,7 +13,7 @@ import (
 func Example() {
 	e := xdr.NewEncoder(nil)
 	prefix := rpcrdma2.HeaderPrefix{Start: rpcrdma2.Common{XID: 7, Vers: 2, Credit: 8<<16 | 1, Htype: rpcrdma2.HeaderConnProp}}
-	props := rpcrdma2.ConnProp{Props: rpcrdma2.PropSet{{Which: rpcrdma2.PropIDRbsiz, Data: []byte{0, 0, 0x20, 0}}}}
+	props := rpcrdma2.ConnProp{Props: rpcrdma2.PropSet{{Which: rpcrdma2.PropIDReceiveBufferSize, Data: []byte{0, 0, 0x20, 0}}}}
 	if err := errors.Join(prefix.EncodeXDR(e), props.EncodeXDR(e)); err != nil {
 		fmt.Println(err)
 		return
@@ -31,7 +31,7 @@ func Example() {
 		return
 	}
 	for _, p := range body.(*rpcrdma2.ConnProp).Props {
-		var size rpcrdma2.PropRbsiz
+		var size rpcrdma2.PropReceiveBufferSize
 		err := size.UnmarshalBinary(p.Data)
 		fmt.Println(p.Which, size, err, len(d.Rest()))
 	}

@@ -29,11 +29,11 @@ func TestWholeMessages(t *testing.T) {
 		"message-grant": {prefix(0, 0x00400010, HeaderNomsg, 0), &Nomsg{}, 0}, // no XID
 		"message-error": {
 			prefix(0x1a2b3c4d, 0x00080001, HeaderError, FlagResponse),
-			&Error{Err: ErrWriteResource, Writeres: ErrWrite{1, 8192}}, 0,
+			&Error{Err: ErrWriteResource, WriteResource: WriteShortage{1, 8192}}, 0,
 		},
 		"message-connprop": {
 			prefix(0x1a2b3c01, 0x00080001, HeaderConnProp, 0),
-			&ConnProp{PropSet{{PropIDRbsiz, []byte{0, 0, 0x10, 0}}}}, 0,
+			&ConnProp{PropSet{{PropIDReceiveBufferSize, []byte{0, 0, 0x10, 0}}}}, 0,
 		},
 	}
 	for _, v := range xdrtest.OfType(xdrtest.Load(t), "message") {
@@ -113,21 +113,21 @@ func TestPropertyTypes(t *testing.T) {
 		data []byte
 		want error
 	}{
-		{PropIDSbsiz, []byte{0, 0, 0x10, 0}, nil},
-		{PropIDSbsiz, []byte{0, 0, 0x10}, xdr.ErrShort},
-		{PropIDSbsiz, []byte{0, 0, 0x10, 0, 0}, xdr.ErrTrailing},
-		{PropIDRbsiz, []byte{0, 0, 0x10, 0}, nil},
-		{PropIDRbsiz, []byte{1}, xdr.ErrShort},
-		{PropIDRssiz, []byte{0, 0x10, 0, 0}, nil},
-		{PropIDRssiz, make([]byte, 8), xdr.ErrTrailing},
-		{PropIDRcsiz, []byte{0, 0, 0, 16}, nil},
-		{PropIDRcsiz, []byte{0, 0}, xdr.ErrShort},
-		{PropIDBrs, []byte{0, 0, 0, 1}, nil},
-		{PropIDBrs, make([]byte, 12), xdr.ErrTrailing},
-		{PropIDHostauth, []byte("\x00\x00\x00\x05hello\x00\x00\x00"), nil},
-		{PropIDHostauth, []byte("\x00\x00\x00\x05hello"), xdr.ErrShort},
-		{PropIDHostauth, []byte("\x00\x00\x00\x05hello\x00\x00\x01"), xdr.ErrPadding},
-		{PropIDHostauth, []byte("\xff\xff\xff\xffhell"), xdr.ErrShort},
+		{PropIDMaxSendSize, []byte{0, 0, 0x10, 0}, nil},
+		{PropIDMaxSendSize, []byte{0, 0, 0x10}, xdr.ErrShort},
+		{PropIDMaxSendSize, []byte{0, 0, 0x10, 0, 0}, xdr.ErrTrailing},
+		{PropIDReceiveBufferSize, []byte{0, 0, 0x10, 0}, nil},
+		{PropIDReceiveBufferSize, []byte{1}, xdr.ErrShort},
+		{PropIDMaxSegmentSize, []byte{0, 0x10, 0, 0}, nil},
+		{PropIDMaxSegmentSize, make([]byte, 8), xdr.ErrTrailing},
+		{PropIDMaxSegmentCount, []byte{0, 0, 0, 16}, nil},
+		{PropIDMaxSegmentCount, []byte{0, 0}, xdr.ErrShort},
+		{PropIDReverseSupport, []byte{0, 0, 0, 1}, nil},
+		{PropIDReverseSupport, make([]byte, 12), xdr.ErrTrailing},
+		{PropIDHostAuth, []byte("\x00\x00\x00\x05hello\x00\x00\x00"), nil},
+		{PropIDHostAuth, []byte("\x00\x00\x00\x05hello"), xdr.ErrShort},
+		{PropIDHostAuth, []byte("\x00\x00\x00\x05hello\x00\x00\x01"), xdr.ErrPadding},
+		{PropIDHostAuth, []byte("\xff\xff\xff\xffhell"), xdr.ErrShort},
 	} {
 		code := ext.Find(xdr.Properties, c.id)
 		if code == nil {

@@ -58,8 +58,8 @@ func TestRefused(t *testing.T) {
 			Text: "xdr: rpcrdma2.ConnProp.Props[1].Data: offset 29: padding is 0x100, expected zero (RFC 4506 §3)",
 		},
 	})
-	xdrtest.RunBad[PropHostauth](t, all, []xdrtest.Bad{
-		{Name: "padding", Vector: "prop-hostauth", At: 8, Word: 0x65660001, Code: xdr.CodePadding, Offset: 10, Path: "rpcrdma2.PropHostauth"},
+	xdrtest.RunBad[PropHostAuth](t, all, []xdrtest.Bad{
+		{Name: "padding", Vector: "prop-hostauth", At: 8, Word: 0x65660001, Code: xdr.CodePadding, Offset: 10, Path: "rpcrdma2.PropHostAuth"},
 	})
 	xdrtest.RunBad[PropSubset](t, all, []xdrtest.Bad{
 		{Name: "words", Vector: "propsubset", At: 0, Word: 3, Code: xdr.CodeCount, Offset: 0, Path: "rpcrdma2.PropSubset"},
@@ -68,10 +68,10 @@ func TestRefused(t *testing.T) {
 	xdrtest.RunBad[Error](t, all, []xdrtest.Bad{
 		{
 			Name: "range without words", Vector: "error-bad-xdr", At: 0, Word: ErrVers,
-			Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2.Error.Vrange.VersLow",
-			Text: "xdr: rpcrdma2.Error.Vrange.VersLow: offset 4: 0 bytes left, 8 needed (RFC 4506 §3)",
+			Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2.Error.Versions.VersLow",
+			Text: "xdr: rpcrdma2.Error.Versions.VersLow: offset 4: 0 bytes left, 8 needed (RFC 4506 §3)",
 		},
-		{Name: "index without length", Vector: "error-segments", At: 0, Word: ErrWriteResource, Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2.Error.Writeres.ChunkIndex"},
+		{Name: "index without length", Vector: "error-segments", At: 0, Word: ErrWriteResource, Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2.Error.WriteResource.ChunkIndex"},
 	})
 }
 
@@ -98,7 +98,7 @@ func TestHugeCounts(t *testing.T) {
 		{"properties", new(ConnProp), input(0, 1<<31), xdr.ErrCount},
 		{"subset", new(PropSubset), input(0, 1<<31), xdr.ErrCount},
 		{"data", new(PropVal), input(4, 1<<31), xdr.ErrShort},
-		{"host auth", new(PropHostauth), input(0, 1<<31), xdr.ErrShort},
+		{"host auth", new(PropHostAuth), input(0, 1<<31), xdr.ErrShort},
 	} {
 		d := xdr.NewDecoder(nil, nil)
 		var err error

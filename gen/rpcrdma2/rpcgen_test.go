@@ -13,7 +13,7 @@ func TestRpcgen(t *testing.T) {
 		"ChunkLists": "rpcrdma2_chunk_lists", "Segment": "rpcrdma2_segment", "ReadSegment": "rpcrdma2_read_segment",
 		"WriteChunk": "rpcrdma2_write_chunk", "Error": "rpcrdma2_error", "ConnProp": "rpcrdma2_connprop",
 		"PropVal": "rpcrdma2_propval", "PropSet": "rpcrdma2_propset", "PropSubset": "rpcrdma2_propsubset",
-		"PropSbsiz": "rpcrdma2_prop_sbsiz", "PropRbsiz": "rpcrdma2_prop_rbsiz", "PropRssiz": "rpcrdma2_prop_rssiz",
-		"PropRcsiz": "rpcrdma2_prop_rcsiz", "PropBrs": "rpcrdma2_prop_brs", "PropHostauth": "rpcrdma2_prop_hostauth",
+		"PropMaxSendSize": "rpcrdma2_prop_sbsiz", "PropReceiveBufferSize": "rpcrdma2_prop_rbsiz", "PropMaxSegmentSize": "rpcrdma2_prop_rssiz",
+		"PropMaxSegmentCount": "rpcrdma2_prop_rcsiz", "PropReverseSupport": "rpcrdma2_prop_brs", "PropHostAuth": "rpcrdma2_prop_hostauth",
 	}, "../../spec/x/rpcrdma2/common.x", "../../spec/x/rpcrdma2/baseops.x")
 }

@@ -65,14 +65,14 @@ func TestChunks(t *testing.T) {
 // truncated prefixes, R212.
 func TestError(t *testing.T) {
 	xdrtest.Run(t, xdrtest.Load(t), map[string]Error{
-		"error-vers":            {Err: ErrVers, Vrange: VersionRange{1, 2}},
+		"error-vers":            {Err: ErrVers, Versions: VersionRange{1, 2}},
 		"error-bad-xdr":         {Err: ErrBadXDR},
 		"error-inval-htype":     {Err: ErrInvalHtype},
 		"error-inval-flag":      {Err: ErrInvalFlag},
 		"error-read-chunks":     {Err: ErrReadChunks, MaxReadChunks: 0},
 		"error-write-chunks":    {Err: ErrWriteChunks, MaxWriteChunks: 2},
 		"error-segments":        {Err: ErrSegments, MaxSegments: 16},
-		"error-write-resource":  {Err: ErrWriteResource, Writeres: ErrWrite{ChunkIndex: 3, LengthNeeded: 65537}},
+		"error-write-resource":  {Err: ErrWriteResource, WriteResource: WriteShortage{ChunkIndex: 3, LengthNeeded: 65537}},
 		"error-reply-resource":  {Err: ErrReplyResource, ReplyLengthNeeded: 0xffffffff},
 		"error-system":          {Err: ErrSystem},
 		"error-unknown":         {Err: 11},
@@ -88,24 +88,24 @@ func TestConnProp(t *testing.T) {
 	xdrtest.Run(t, all, map[string]ConnProp{
 		"connprop-empty": {},
 		"connprop-basic": {PropSet{
-			{PropIDSbsiz, word(0, 0, 0x10, 0)},
-			{PropIDRbsiz, word(0, 0, 0x20, 0)},
-			{PropIDRssiz, word(0, 0x10, 0, 0)},
-			{PropIDRcsiz, word(0, 0, 0, 16)},
-			{PropIDBrs, word(0, 0, 0, RvreqsupGenl)},
+			{PropIDMaxSendSize, word(0, 0, 0x10, 0)},
+			{PropIDReceiveBufferSize, word(0, 0, 0x20, 0)},
+			{PropIDMaxSegmentSize, word(0, 0x10, 0, 0)},
+			{PropIDMaxSegmentCount, word(0, 0, 0, 16)},
+			{PropIDReverseSupport, word(0, 0, 0, ReverseGeneral)},
 		}},
-		"connprop-hostauth": {PropSet{{PropIDHostauth, []byte("\x00\x00\x00\x05hello\x00\x00\x00")}}},
-		"connprop-defaults": {PropSet{{PropIDRssiz, nil}, {PropIDSbsiz, nil}}},
+		"connprop-hostauth": {PropSet{{PropIDHostAuth, []byte("\x00\x00\x00\x05hello\x00\x00\x00")}}},
+		"connprop-defaults": {PropSet{{PropIDMaxSegmentSize, nil}, {PropIDMaxSendSize, nil}}},
 		"connprop-unknown": {PropSet{
-			{PropIDBrs, word(0, 0, 0, RvreqsupNone)},
+			{PropIDReverseSupport, word(0, 0, 0, ReverseNone)},
 			{0xffffffff, word(1, 2, 3, 4, 5)},
 			{0, word(0xff)},
-			{PropIDRbsiz, word(0, 0, 0x10, 0)},
+			{PropIDReceiveBufferSize, word(0, 0, 0x10, 0)},
 		}},
 	})
 	xdrtest.Run(t, all, map[string]PropVal{"propval": {99, []byte("abc")}})
 	xdrtest.Run(t, all, map[string]PropSet{
-		"propset": {{PropIDRcsiz, word(0, 0, 0, 32)}, {PropIDHostauth, word(0, 0, 0, 0)}},
+		"propset": {{PropIDMaxSegmentCount, word(0, 0, 0, 32)}, {PropIDHostAuth, word(0, 0, 0, 0)}},
 	})
 	// R227: the words of the bitmap, in their order.
 	xdrtest.Run(t, all, map[string]PropSubset{
@@ -118,23 +118,23 @@ func TestConnProp(t *testing.T) {
 // 1 (R197: data that conform).
 func TestPropertyValues(t *testing.T) {
 	all := xdrtest.Load(t)
-	xdrtest.Run(t, all, map[string]PropSbsiz{"prop-sbsiz": 4096})
-	xdrtest.Run(t, all, map[string]PropRbsiz{"prop-rbsiz": 1024})
-	xdrtest.Run(t, all, map[string]PropRssiz{"prop-rssiz": 1048576})
-	xdrtest.Run(t, all, map[string]PropRcsiz{"prop-rcsiz": 16})
-	xdrtest.Run(t, all, map[string]PropBrs{
-		"prop-brs-none":    RvreqsupNone,
-		"prop-brs-inline":  RvreqsupInline,
-		"prop-brs-genl":    RvreqsupGenl,
+	xdrtest.Run(t, all, map[string]PropMaxSendSize{"prop-sbsiz": 4096})
+	xdrtest.Run(t, all, map[string]PropReceiveBufferSize{"prop-rbsiz": 1024})
+	xdrtest.Run(t, all, map[string]PropMaxSegmentSize{"prop-rssiz": 1048576})
+	xdrtest.Run(t, all, map[string]PropMaxSegmentCount{"prop-rcsiz": 16})
+	xdrtest.Run(t, all, map[string]PropReverseSupport{
+		"prop-brs-none":    ReverseNone,
+		"prop-brs-inline":  ReverseInline,
+		"prop-brs-genl":    ReverseGeneral,
 		"prop-brs-unknown": 3,
 	})
-	xdrtest.Run(t, all, map[string]PropHostauth{
+	xdrtest.Run(t, all, map[string]PropHostAuth{
 		"prop-hostauth":       []byte("abcdef"),
 		"prop-hostauth-empty": nil,
 	})
 	xdrtest.CheckTypes(t, all, "message", "HeaderPrefix", "Common", "Msg", "Nomsg", "ChunkLists", "Segment", "ReadSegment",
 		"WriteChunk", "Error", "ConnProp", "PropVal", "PropSet", "PropSubset",
-		"PropSbsiz", "PropRbsiz", "PropRssiz", "PropRcsiz", "PropBrs", "PropHostauth")
+		"PropMaxSendSize", "PropReceiveBufferSize", "PropMaxSegmentSize", "PropMaxSegmentCount", "PropReverseSupport", "PropHostAuth")
 }
 
 // TestNumbers proves R140 and R320 for the numbers: the constants are
@@ -150,15 +150,15 @@ func TestNumbers(t *testing.T) {
 		{"§6.2 CONNPROP", HeaderConnProp, 5},
 		{"§6.3.2 RESPONSE", FlagResponse, 1},
 		{"§6.3.2 MORE", FlagMore, 2},
-		{"§5.2 send size", PropIDSbsiz, 1},
-		{"§5.2 receive size", PropIDRbsiz, 2},
-		{"§5.2 segment size", PropIDRssiz, 3},
-		{"§5.2 segment count", PropIDRcsiz, 4},
-		{"§5.2 reverse", PropIDBrs, 5},
-		{"§5.2 host auth", PropIDHostauth, 6},
-		{"§5.2.5 none", RvreqsupNone, 0},
-		{"§5.2.5 inline", RvreqsupInline, 1},
-		{"§5.2.5 general", RvreqsupGenl, 2},
+		{"§5.2 send size", PropIDMaxSendSize, 1},
+		{"§5.2 receive size", PropIDReceiveBufferSize, 2},
+		{"§5.2 segment size", PropIDMaxSegmentSize, 3},
+		{"§5.2 segment count", PropIDMaxSegmentCount, 4},
+		{"§5.2 reverse", PropIDReverseSupport, 5},
+		{"§5.2 host auth", PropIDHostAuth, 6},
+		{"§5.2.5 none", ReverseNone, 0},
+		{"§5.2.5 inline", ReverseInline, 1},
+		{"§5.2.5 general", ReverseGeneral, 2},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %d, want %d", c.name, c.got, c.want)

@@ -8,10 +8,10 @@
 // number in front, is for the transport to say. No RPC payload follows them.
 //
 // A [Value] is the number of a characteristic and opaque data; the types of the
-// data, [Rbsiz], [RqRemInv] and [Brs], are in [Extension] under
+// data, [ReceiveBufferSize], [RemoteInvalidation] and [BackwardSupportLevel], are in [Extension] under
 // [xdr.Characteristics]. These numbers are no property ids of version 2:
 // number 1 is the receive size here and the send size there. A characteristic
-// that is not known is skipped (section 2.1); a level of [Brs] that is not known
+// that is not known is skipped (section 2.1); a level of [BackwardSupportLevel] that is not known
 // is an error. In a [Subset], element N of the set it is about is bit N mod 32
 // of word N div 32, and missing words are zero.
 //

@@ -9,7 +9,7 @@ import (
 // What an endpoint says first, and how its peer reads the value.
 func Example() {
 	init := xchar.Init{
-		Start:    xchar.Spec{{Which: xchar.IDRqRemInv, Data: []byte{0, 0, 0, 1}}},
+		Start:    xchar.Spec{{Which: xchar.IDRemoteInvalidation, Data: []byte{0, 0, 0, 1}}},
 		NoChange: xchar.Subset{1 << 0}, // element 0 stays as it is
 	}
 	wire, err := init.MarshalBinary()
@@ -24,7 +24,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	var remoteInvalidation xchar.RqRemInv
+	var remoteInvalidation xchar.RemoteInvalidation
 	err = remoteInvalidation.UnmarshalBinary(got.Start[0].Data)
 	fmt.Println(remoteInvalidation, err)
 	// Output:

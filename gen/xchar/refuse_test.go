@@ -46,16 +46,16 @@ func TestRefused(t *testing.T) {
 			Text: "xdr: xchar.Upd.PendClear: offset 12: boolean or presence word is 2, expected 0 or 1 (RFC 4506 §4.4)",
 		},
 	})
-	xdrtest.RunBad[RqRemInv](t, all, []xdrtest.Bad{
-		{Name: "boolean 2", Vector: "rqreminv-true", At: 0, Word: 2, Code: xdr.CodeBool, Offset: 0, Path: "xchar.RqRemInv"},
+	xdrtest.RunBad[RemoteInvalidation](t, all, []xdrtest.Bad{
+		{Name: "boolean 2", Vector: "rqreminv-true", At: 0, Word: 2, Code: xdr.CodeBool, Offset: 0, Path: "xchar.RemoteInvalidation"},
 	})
-	xdrtest.RunBad[Brs](t, all, []xdrtest.Bad{
+	xdrtest.RunBad[BackwardSupportLevel](t, all, []xdrtest.Bad{
 		{
 			Name: "level 4", Vector: "brs-genl", At: 0, Word: 4,
-			Code: xdr.CodeEnum, Offset: 0, Path: "xchar.Bkrqsup",
-			Text: "xdr: xchar.Bkrqsup: offset 0: 4 is no enumerator (RFC 4506 §4.3)",
+			Code: xdr.CodeEnum, Offset: 0, Path: "xchar.BackwardSupport",
+			Text: "xdr: xchar.BackwardSupport: offset 0: 4 is no enumerator (RFC 4506 §4.3)",
 		},
-		{Name: "level -1", Vector: "brs-genl", At: 0, Word: 0xffffffff, Code: xdr.CodeEnum, Offset: 0, Path: "xchar.Bkrqsup"},
+		{Name: "level -1", Vector: "brs-genl", At: 0, Word: 0xffffffff, Code: xdr.CodeEnum, Offset: 0, Path: "xchar.BackwardSupport"},
 	})
 }
 
@@ -68,16 +68,16 @@ func TestCharacteristicTypes(t *testing.T) {
 		data []byte
 		want error
 	}{
-		{IDRbsiz, []byte{0, 0, 0x10, 0}, nil},
-		{IDRbsiz, []byte{0, 0, 0x10}, xdr.ErrShort},
-		{IDRbsiz, nil, xdr.ErrShort},
-		{IDRbsiz, make([]byte, 8), xdr.ErrTrailing},
-		{IDRqRemInv, []byte{0, 0, 0, 1}, nil},
-		{IDRqRemInv, []byte{0, 0, 0, 2}, xdr.ErrBool},
-		{IDRqRemInv, []byte{1}, xdr.ErrShort},
-		{IDBrs, []byte{0, 0, 0, 3}, nil},
-		{IDBrs, []byte{0, 0, 0, 4}, xdr.ErrEnum},
-		{IDBrs, []byte{0, 0, 0, 3, 0}, xdr.ErrTrailing},
+		{IDReceiveBufferSize, []byte{0, 0, 0x10, 0}, nil},
+		{IDReceiveBufferSize, []byte{0, 0, 0x10}, xdr.ErrShort},
+		{IDReceiveBufferSize, nil, xdr.ErrShort},
+		{IDReceiveBufferSize, make([]byte, 8), xdr.ErrTrailing},
+		{IDRemoteInvalidation, []byte{0, 0, 0, 1}, nil},
+		{IDRemoteInvalidation, []byte{0, 0, 0, 2}, xdr.ErrBool},
+		{IDRemoteInvalidation, []byte{1}, xdr.ErrShort},
+		{IDBackwardSupport, []byte{0, 0, 0, 3}, nil},
+		{IDBackwardSupport, []byte{0, 0, 0, 4}, xdr.ErrEnum},
+		{IDBackwardSupport, []byte{0, 0, 0, 3, 0}, xdr.ErrTrailing},
 	} {
 		code := ext.Find(xdr.Characteristics, c.id)
 		if code == nil {
@@ -94,7 +94,7 @@ func TestCharacteristicTypes(t *testing.T) {
 	}
 	// The numbers are a space of their own (A12), and unknown ones have no type (R233).
 	for _, space := range []xdr.CodeSpace{xdr.Properties, xdr.HeaderTypes} {
-		if ext.Find(space, IDRbsiz) != nil {
+		if ext.Find(space, IDReceiveBufferSize) != nil {
 			t.Errorf("number 1 is in space %s too", space)
 		}
 	}

@@ -11,6 +11,6 @@ func TestRpcgen(t *testing.T) {
 	xdrtest.Rpcgen(t, xdrtest.Load(t), map[string]string{
 		"Init": "optinfo_initxch", "Req": "optinfo_reqxch", "Resp": "optinfo_respxch", "Upd": "optinfo_updxch",
 		"Value": "xcharval", "Spec": "xcharspec", "Subset": "xcharsubset",
-		"Rbsiz": "xchrbsiz", "RqRemInv": "xchrrqrem", "Bkrqsup": "xchrbrs",
+		"ReceiveBufferSize": "xchrbsiz", "RemoteInvalidation": "xchrrqrem", "BackwardSupport": "xchrbrs",
 	}, "../../spec/x/xchar/xchar.x")
 }

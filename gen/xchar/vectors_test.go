@@ -13,19 +13,19 @@ func TestOperations(t *testing.T) {
 	xdrtest.Run(t, all, map[string]Init{
 		"init": {
 			Start: Spec{
-				{IDRbsiz, []byte{0, 0, 0x10, 0}},
-				{IDRqRemInv, []byte{0, 0, 0, 1}},
-				{IDBrs, []byte{0, 0, 0, 3}},
+				{IDReceiveBufferSize, []byte{0, 0, 0x10, 0}},
+				{IDRemoteInvalidation, []byte{0, 0, 0, 1}},
+				{IDBackwardSupport, []byte{0, 0, 0, 3}},
 			},
 			NoChange: Subset{6},
 		},
 		"init-empty": {},
 		"init-unknown": {
-			Start: Spec{{4294967040, []byte("abcdef")}, {IDRbsiz, []byte{0, 0, 4, 0}}},
+			Start: Spec{{4294967040, []byte("abcdef")}, {IDReceiveBufferSize, []byte{0, 0, 4, 0}}},
 		},
 	})
 	xdrtest.Run(t, all, map[string]Req{
-		"req":       {Spec{{IDBrs, []byte{0, 0, 0, 3}}, {IDRbsiz, []byte{0, 1, 0, 0}}}},
+		"req":       {Spec{{IDBackwardSupport, []byte{0, 0, 0, 3}}, {IDReceiveBufferSize, []byte{0, 1, 0, 0}}}},
 		"req-empty": {},
 	})
 	xdrtest.Run(t, all, map[string]Resp{
@@ -33,7 +33,7 @@ func TestOperations(t *testing.T) {
 		"resp-empty": {},
 	})
 	xdrtest.Run(t, all, map[string]Upd{
-		"upd":        {Now: Value{IDRbsiz, []byte{0, 0, 0x20, 0}}, PendClear: true},
+		"upd":        {Now: Value{IDReceiveBufferSize, []byte{0, 0, 0x20, 0}}, PendClear: true},
 		"upd-padded": {Now: Value{0xffffffff, []byte{127}}},
 	})
 }
@@ -43,17 +43,17 @@ func TestOperations(t *testing.T) {
 func TestValues(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Value{"value": {9, []byte("hi")}})
-	xdrtest.Run(t, all, map[string]Spec{"spec": {{IDRqRemInv, []byte{0, 0, 0, 0}}, {8, nil}}})
+	xdrtest.Run(t, all, map[string]Spec{"spec": {{IDRemoteInvalidation, []byte{0, 0, 0, 0}}, {8, nil}}})
 	xdrtest.Run(t, all, map[string]Subset{"subset": {0, 0, 1}})
-	xdrtest.Run(t, all, map[string]Rbsiz{"rbsiz": 4096})
-	xdrtest.Run(t, all, map[string]RqRemInv{"rqreminv-true": true, "rqreminv-false": false})
-	xdrtest.Run(t, all, map[string]Brs{
-		"brs-unknown": BkrqsupUnknown,
-		"brs-none":    BkrqsupNone,
-		"brs-szlim":   BkrqsupSzlim,
-		"brs-genl":    BkrqsupGenl,
+	xdrtest.Run(t, all, map[string]ReceiveBufferSize{"rbsiz": 4096})
+	xdrtest.Run(t, all, map[string]RemoteInvalidation{"rqreminv-true": true, "rqreminv-false": false})
+	xdrtest.Run(t, all, map[string]BackwardSupportLevel{
+		"brs-unknown": BackwardUnknown,
+		"brs-none":    BackwardNone,
+		"brs-szlim":   BackwardSizeLimited,
+		"brs-genl":    BackwardGeneral,
 	})
-	xdrtest.CheckTypes(t, all, "Init", "Req", "Resp", "Upd", "Value", "Spec", "Subset", "Rbsiz", "RqRemInv", "Bkrqsup")
+	xdrtest.CheckTypes(t, all, "Init", "Req", "Resp", "Upd", "Value", "Spec", "Subset", "ReceiveBufferSize", "RemoteInvalidation", "BackwardSupport")
 }
 
 // TestNumbers proves R234, R235, R236 and R320 for the numbers: the constants
@@ -63,13 +63,13 @@ func TestNumbers(t *testing.T) {
 		name      string
 		got, want uint32
 	}{
-		{"table 1, receive size", IDRbsiz, 1},
-		{"table 1, remote invalidation", IDRqRemInv, 2},
-		{"table 1, reverse support", IDBrs, 3},
-		{"§3.3 unknown", uint32(BkrqsupUnknown), 0},
-		{"§3.3 none", uint32(BkrqsupNone), 1},
-		{"§3.3 limited", uint32(BkrqsupSzlim), 2},
-		{"§3.3 general", uint32(BkrqsupGenl), 3},
+		{"table 1, receive size", IDReceiveBufferSize, 1},
+		{"table 1, remote invalidation", IDRemoteInvalidation, 2},
+		{"table 1, reverse support", IDBackwardSupport, 3},
+		{"§3.3 unknown", uint32(BackwardUnknown), 0},
+		{"§3.3 none", uint32(BackwardNone), 1},
+		{"§3.3 limited", uint32(BackwardSizeLimited), 2},
+		{"§3.3 general", uint32(BackwardGeneral), 3},
 		{"table 2, INIT", OpInit, 1},
 		{"table 2, REQ", OpReq, 2},
 		{"table 2, RESP", OpResp, 3},

@@ -50,13 +50,13 @@ import (
 
 // The constants, under their XDR names.
 const (
-	IDRbsiz    = 1 // XCHAR_RBSIZ
-	IDRqRemInv = 2 // XCHAR_RQREMINV
-	IDBrs      = 3 // XCHAR_BRS
-	OpInit     = 1 // ROPT_INITXCH
-	OpReq      = 2 // ROPT_REQXCH
-	OpResp     = 3 // ROPT_RESPXCH
-	OpUpd      = 4 // ROPT_UPDXCH
+	IDReceiveBufferSize  = 1 // XCHAR_RBSIZ
+	IDRemoteInvalidation = 2 // XCHAR_RQREMINV
+	IDBackwardSupport    = 3 // XCHAR_BRS
+	OpInit               = 1 // ROPT_INITXCH
+	OpReq                = 2 // ROPT_REQXCH
+	OpResp               = 3 // ROPT_RESPXCH
+	OpUpd                = 4 // ROPT_UPDXCH
 )
 
 // ID is typedef xcharid.
@@ -590,46 +590,46 @@ func (v *Subset) ResetXDR() {
 	(*v) = (*v)[:0]
 }
 
-// Bkrqsup is enum bkrqsup.
+// BackwardSupport is enum bkrqsup.
 //
 // Other transport characteristic types
-type Bkrqsup int32
+type BackwardSupport int32
 
-// The enumerators of Bkrqsup.
+// The enumerators of BackwardSupport.
 const (
-	BkrqsupUnknown Bkrqsup = 0 // BKRQSUP_UNKNOWN
-	BkrqsupNone    Bkrqsup = 1 // BKRQSUP_NONE
-	BkrqsupSzlim   Bkrqsup = 2 // BKRQSUP_SZLIM
-	BkrqsupGenl    Bkrqsup = 3 // BKRQSUP_GENL
+	BackwardUnknown     BackwardSupport = 0 // BKRQSUP_UNKNOWN
+	BackwardNone        BackwardSupport = 1 // BKRQSUP_NONE
+	BackwardSizeLimited BackwardSupport = 2 // BKRQSUP_SZLIM
+	BackwardGeneral     BackwardSupport = 3 // BKRQSUP_GENL
 )
 
 // String returns the enumerator's XDR name, or the number.
-func (v Bkrqsup) String() string {
+func (v BackwardSupport) String() string {
 	switch v {
-	case BkrqsupUnknown:
+	case BackwardUnknown:
 		return "BKRQSUP_UNKNOWN"
-	case BkrqsupNone:
+	case BackwardNone:
 		return "BKRQSUP_NONE"
-	case BkrqsupSzlim:
+	case BackwardSizeLimited:
 		return "BKRQSUP_SZLIM"
-	case BkrqsupGenl:
+	case BackwardGeneral:
 		return "BKRQSUP_GENL"
 	}
 	return "bkrqsup(" + strconv.Itoa(int(v)) + ")"
 }
 
 // Valid reports whether v is an enumerator.
-func (v Bkrqsup) Valid() bool {
+func (v BackwardSupport) Valid() bool {
 	return uint32(v) <= 3
 }
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *Bkrqsup) XDRSize() int {
+func (v *BackwardSupport) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Bkrqsup) EncodeXDR(e *xdr.Encoder) error {
+func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
 			return err
@@ -645,7 +645,7 @@ func (v *Bkrqsup) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Bkrqsup) DecodeXDR(d *xdr.Decoder) error {
+func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
@@ -656,7 +656,7 @@ func (v *Bkrqsup) DecodeXDR(d *xdr.Decoder) error {
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *Bkrqsup) AppendBinary(b []byte) ([]byte, error) {
+func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -667,12 +667,12 @@ func (v *Bkrqsup) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *Bkrqsup) MarshalBinary() ([]byte, error) {
+func (v *BackwardSupport) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *Bkrqsup) UnmarshalBinary(b []byte) error {
+func (v *BackwardSupport) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -683,7 +683,7 @@ func (v *Bkrqsup) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *Bkrqsup) CheckXDR(b []byte) (n int, err error) {
+func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -692,9 +692,9 @@ func (v *Bkrqsup) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Bkrqsup) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "xchar.Bkrqsup:")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "xchar.BackwardSupport:")
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -703,14 +703,14 @@ func (v *Bkrqsup) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Bkrqsup) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
+func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Bkrqsup:")
+		return off, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Bkrqsup(binary.BigEndian.Uint32(w[0:4]))
+	enum := BackwardSupport(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.Bkrqsup:")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
 	(*v) = enum
 	off += 4
@@ -718,36 +718,36 @@ func (v *Bkrqsup) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *Bkrqsup) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Bkrqsup:")
+		return off, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Bkrqsup(binary.BigEndian.Uint32(w[0:4]))
+	enum := BackwardSupport(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.Bkrqsup:")
+		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *Bkrqsup) ResetXDR() {
+func (v *BackwardSupport) ResetXDR() {
 	(*v) = 0
 }
 
-// Rbsiz is typedef xchrbsiz.
+// ReceiveBufferSize is typedef xchrbsiz.
 //
 // Transport characteristic typedefs
-type Rbsiz uint32
+type ReceiveBufferSize uint32
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *Rbsiz) XDRSize() int {
+func (v *ReceiveBufferSize) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Rbsiz) EncodeXDR(e *xdr.Encoder) error {
+func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
 			return err
@@ -763,7 +763,7 @@ func (v *Rbsiz) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Rbsiz) DecodeXDR(d *xdr.Decoder) error {
+func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
@@ -774,7 +774,7 @@ func (v *Rbsiz) DecodeXDR(d *xdr.Decoder) error {
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *Rbsiz) AppendBinary(b []byte) ([]byte, error) {
+func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -785,12 +785,12 @@ func (v *Rbsiz) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *Rbsiz) MarshalBinary() ([]byte, error) {
+func (v *ReceiveBufferSize) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *Rbsiz) UnmarshalBinary(b []byte) error {
+func (v *ReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -801,7 +801,7 @@ func (v *Rbsiz) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *Rbsiz) CheckXDR(b []byte) (n int, err error) {
+func (v *ReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -810,7 +810,7 @@ func (v *Rbsiz) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Rbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -818,40 +818,40 @@ func (v *Rbsiz) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Rbsiz) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Rbsiz:")
+		return off, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
 	w := b[off : off+4 : off+4]
-	(*v) = Rbsiz(binary.BigEndian.Uint32(w[0:4]))
+	(*v) = ReceiveBufferSize(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *Rbsiz) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Rbsiz:")
+		return off, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *Rbsiz) ResetXDR() {
+func (v *ReceiveBufferSize) ResetXDR() {
 	(*v) = 0
 }
 
-// RqRemInv is typedef xchrrqrem.
-type RqRemInv bool
+// RemoteInvalidation is typedef xchrrqrem.
+type RemoteInvalidation bool
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *RqRemInv) XDRSize() int {
+func (v *RemoteInvalidation) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RqRemInv) EncodeXDR(e *xdr.Encoder) error {
+func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
 			return err
@@ -867,7 +867,7 @@ func (v *RqRemInv) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RqRemInv) DecodeXDR(d *xdr.Decoder) error {
+func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) error {
 	b, off := d.Input()
 	off, err := v.GetXDR(d, b, off)
 	if err != nil {
@@ -878,7 +878,7 @@ func (v *RqRemInv) DecodeXDR(d *xdr.Decoder) error {
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *RqRemInv) AppendBinary(b []byte) ([]byte, error) {
+func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -889,12 +889,12 @@ func (v *RqRemInv) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RqRemInv) MarshalBinary() ([]byte, error) {
+func (v *RemoteInvalidation) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *RqRemInv) UnmarshalBinary(b []byte) error {
+func (v *RemoteInvalidation) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -905,7 +905,7 @@ func (v *RqRemInv) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *RqRemInv) CheckXDR(b []byte) (n int, err error) {
+func (v *RemoteInvalidation) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -914,7 +914,7 @@ func (v *RqRemInv) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RqRemInv) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
 	off += 4
@@ -922,14 +922,14 @@ func (v *RqRemInv) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RqRemInv) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
+func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.RqRemInv:")
+		return off, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RqRemInv:")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
 	(*v) = word != 0
 	off += 4
@@ -937,26 +937,26 @@ func (v *RqRemInv) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *RqRemInv) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.RqRemInv:")
+		return off, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RqRemInv:")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *RqRemInv) ResetXDR() {
+func (v *RemoteInvalidation) ResetXDR() {
 	(*v) = false
 }
 
-// Brs is typedef xchrbrs.
-type Brs = Bkrqsup
+// BackwardSupportLevel is typedef xchrbrs.
+type BackwardSupportLevel = BackwardSupport
 
 // Init is struct optinfo_initxch.
 //
@@ -1704,7 +1704,7 @@ func Extension() xdr.Extension {
 			{
 				Name: "XCHAR_RBSIZ",
 				New: func() xdr.Value {
-					return new(Rbsiz)
+					return new(ReceiveBufferSize)
 				},
 				Space: xdr.Characteristics,
 				Type:  "xchrbsiz",
@@ -1713,7 +1713,7 @@ func Extension() xdr.Extension {
 			{
 				Name: "XCHAR_RQREMINV",
 				New: func() xdr.Value {
-					return new(RqRemInv)
+					return new(RemoteInvalidation)
 				},
 				Space: xdr.Characteristics,
 				Type:  "xchrrqrem",
@@ -1722,7 +1722,7 @@ func Extension() xdr.Extension {
 			{
 				Name: "XCHAR_BRS",
 				New: func() xdr.Value {
-					return new(Brs)
+					return new(BackwardSupportLevel)
 				},
 				Space: xdr.Characteristics,
 				Type:  "xchrbrs",

@@ -183,7 +183,6 @@ func TestErrataInForce(t *testing.T) {
 		{"rpcrdma2/common.x", "typedef rpcrdma2_propval rpcrdma2_propset<>;\n", ""},
 		{"rpcrdma2/common.x", "/* FILE ENDS: common.x; */\n", "RDMA2_MSG"},
 		{"rpcrdma2/baseops.x", "typedef uint32 rpcrdma2_errcode;\n", "rdma_rpc_first_word"},
-		{"rpcrdma2/baseops.x", "typedef uint32 rpcrdma2_proc;\n", "const rpcrdma2_proc"},
 		{"rpcrdma2/baseops.x", "uint32 rdma_max_write_chunks;", "rdma_max_chunks"},
 		{"xchar/xchar.x", "typedef xcharval xcharspec<>;\n", "typedef xcharid"},
 		{"xchar/xchar.x", "typedef uint32 xcharsubset<>;\n", "const uint32"},
