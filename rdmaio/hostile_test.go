@@ -1,0 +1,363 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// goodCall is an RPC Call of 40 bytes with the XID of every header below.
+const goodCall = " cafe0001 00000000 00000002 000186a3 00000003 00000000 00000000 00000000 00000000 00000000"
+
+const head = "cafe0001 00000001 00000020 "
+
+// outcome is what a bad message leads to.
+type outcome int
+
+const (
+	dropped   outcome = iota // nothing is said, the connection goes on
+	chunkErr                 // ERR_CHUNK, the connection goes on
+	versErr                  // ERR_VERS, likewise
+	served                   // it was good
+	brokenEnd                // the connection is gone
+)
+
+// A server under attack: after each message it does what it must and nothing
+// else, and unless the connection had to end, serves the next good Call.
+func TestHostileCalls(t *testing.T) {
+	w := newWorld(t)
+	calls := 0
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		calls++
+		e := replyHeader(binary.BigEndian.Uint32(r.Message))
+		e.opaque("", r.Message[8:])
+		r.Reply(e.message(), nil)
+	}), &rdmaio.Config{MaxPull: 6000, MaxSegments: 4, MaxChunks: 3, Credits: 4})
+
+	for _, c := range []struct {
+		name string
+		msg  func(key, addr string) string // of a region of 8192 bytes
+		want outcome
+	}{
+		{"T18: nothing", func(k, a string) string { return "" }, dropped},
+		{"T18: 15 bytes", func(k, a string) string { return head + "000000" }, dropped},
+		{"T19: MSG of 16", func(k, a string) string { return head + "00000000" }, dropped},
+		{"T19: MSG of 27", func(k, a string) string { return head + "00000000 00000000 00000000 000000" }, dropped},
+		{"T19, T110: DONE", func(k, a string) string { return head + "00000003" }, dropped},
+		{"RFC 8166 §4.2.4: ERROR at a responder", func(k, a string) string { return head + "00000004 00000002" }, dropped},
+		{"a Reply at a responder", func(k, a string) string {
+			return head + "00000000 00000000 00000000 00000000 cafe0001 00000001 00000000"
+		}, dropped},
+		{"T21: procedure 5", func(k, a string) string { return head + "00000005 00000000 00000000 00000000" }, chunkErr},
+		{"A21: MSGP", func(k, a string) string {
+			return head + "00000002 00000004 00000100 00000000 00000000 00000000" + goodCall
+		}, chunkErr},
+		{"T23: version 0", func(k, a string) string { return "cafe0001 00000000 00000020 00000000 00000000 00000000 00000000" }, versErr},
+		{"T23: version 3", func(k, a string) string { return "cafe0001 00000003 00000020 00000000 00000000 00000000 00000000" }, versErr},
+		{"T23: version 0xffffffff", func(k, a string) string { return "cafe0001 ffffffff 00000020 00000000 00000000 00000000 00000000" }, versErr},
+		{"T24: word of 2", func(k, a string) string { return head + "00000000 00000002 00000000 00000000" + goodCall }, chunkErr},
+		{"T25: endless read list", func(k, a string) string {
+			return head + "00000000 " + repeat("00000001 00000028 "+k+" 00000004 "+a+" ", 30)
+		}, chunkErr},
+		{"T26: segment count wraps", func(k, a string) string {
+			return head + "00000000 00000000 00000001 10000001 " + k + " 00000100 " + a + " 00000000 00000000" + goodCall
+		}, chunkErr},
+		{"T27: many write chunks of nothing", func(k, a string) string {
+			return head + "00000000 00000000 " + repeat("00000001 00000000 ", 4) + "00000000 00000000" + goodCall
+		}, chunkErr},
+		{"T28: other XID in the RPC message", func(k, a string) string {
+			return head + "00000000 00000000 00000000 00000000 cafe0002" + goodCall[9:]
+		}, chunkErr},
+		{"T28: RPC message of 4 bytes", func(k, a string) string { return head + "00000000 00000000 00000000 00000000 cafe0001" }, chunkErr},
+		{"T32: NOMSG with bytes behind", func(k, a string) string {
+			return head + "00000001 " + rd(0, k, 40, a) + "00000000 00000000 00000000" + goodCall
+		}, chunkErr},
+		{"T33: NOMSG, no lists", func(k, a string) string { return head + "00000001 00000000 00000000 00000000" }, chunkErr},
+		{"T36: position 41", func(k, a string) string { return msg(rd(41, k, 8, a)) }, chunkErr},
+		{"T37: position past the end", func(k, a string) string { return msg(rd(44, k, 8, a)) }, chunkErr},
+		{"T38: overlap", func(k, a string) string { return msg(rd(20, k, 8, a) + rd(24, k, 8, a)) }, chunkErr},
+		{"T39: decreasing", func(k, a string) string { return msg(rd(24, k, 4, a) + rd(20, k, 4, a)) }, chunkErr},
+		{"T39: A B A", func(k, a string) string { return msg(rd(20, k, 4, a) + rd(24, k, 4, a) + rd(20, k, 4, a)) }, chunkErr},
+		{"T40: a chunk of nothing at the end", func(k, a string) string { return msg(rd(40, k, 0, a)) }, served},
+		{"T41: position 0 in MSG", func(k, a string) string { return msg(rd(0, k, 8, a)) }, chunkErr},
+		{"T42: NOMSG without position 0", func(k, a string) string { return nomsg(rd(4, k, 40, a)) }, chunkErr},
+		{"T44: odd segments", func(k, a string) string {
+			return msg(rd(40, k, 1, a) + rd(40, k, 2, a) + rd(40, k, 3, a) + rd(40, k, 5, a))
+		}, served},
+		{"T46: 4 GiB", func(k, a string) string { return msg(rd(40, k, 0xffffffff, "0000000000000000")) }, chunkErr},
+		{"T46: three of them", func(k, a string) string {
+			return msg(rd(40, k, 0xffffffff, "0000000000000000") + rd(40, k, 0xffffffff, "0000000000000000") + rd(40, k, 0xffffffff, "0000000000000000"))
+		}, chunkErr},
+		{"R56: one byte over the limit", func(k, a string) string { return msg(rd(40, k, 6001, a)) }, chunkErr},
+		{"R56: just the limit", func(k, a string) string { return msg(rd(40, k, 600, a)) }, served},
+		{"T47: wraps 2^64", func(k, a string) string { return msg(rd(40, k, 16, "fffffffffffffff8")) }, chunkErr},
+		{"T51: five segments", func(k, a string) string { return msg(repeat(rd(40, k, 4, a), 5)) }, chunkErr},
+		{"T51: four chunks", func(k, a string) string {
+			return msg(rd(8, k, 4, a) + rd(12, k, 4, a) + rd(16, k, 4, a) + rd(20, k, 4, a))
+		}, chunkErr},
+		{"T28 by chunk: position zero holds no RPC Call of this XID", func(k, a string) string { return nomsg(rd(0, k, 40, a)) }, chunkErr},
+		{"a good Call", func(k, a string) string { return msg("") }, served},
+		// These end the connection: the provider has to refuse them.
+		{"T48: handle 0", func(k, a string) string { return msg(rd(40, "00000000", 8, a)) }, brokenEnd},
+		{"T48: handle nobody registered", func(k, a string) string { return msg(rd(40, "12345678", 8, a)) }, brokenEnd},
+		{"a range past its region", func(k, a string) string { return msg(rd(40, k, 500, fmt.Sprintf("%016x", addr(a)+8000))) }, brokenEnd},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newRaw(t, w.client)
+			if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
+				t.Fatal(err)
+			}
+			key, at := fmt.Sprintf("%08x", p.chunk.RKey()), fmt.Sprintf("%016x", p.chunk.RemoteAddr())
+			before := calls
+			p.send(unhex(t, c.msg(key, at)))
+			wait := 2 * time.Second
+			if c.want == dropped || c.want == brokenEnd {
+				wait = 5 * time.Millisecond
+			}
+			got := p.message(wait)
+			switch c.want {
+			case dropped:
+				if got != nil {
+					t.Errorf("answered with %x", got)
+				}
+			case chunkErr: // R116, R117: XID and version copied, 20 bytes
+				if want := unhex(t, "cafe0001 00000001 00000004 00000004 00000002"); !bytes.Equal(got, want) {
+					t.Errorf("answer %x, want %x", got, want)
+				}
+			case versErr: // R114 to R116
+				want := unhex(t, "cafe0001 00000000 00000004 00000004 00000001 00000001 00000001")
+				copy(want[4:8], unhex(t, c.msg(key, at))[4:8])
+				if !bytes.Equal(got, want) {
+					t.Errorf("answer %x, want %x", got, want)
+				}
+			case served:
+				if len(got) < 28+24 || binary.BigEndian.Uint32(got[12:]) != 0 {
+					t.Errorf("answer %x", got)
+				}
+			case brokenEnd:
+				select {
+				case <-p.lost:
+				case <-time.After(2 * time.Second):
+					t.Fatal("the connection goes on")
+				}
+			}
+			if ran := calls - before; (ran == 1) != (c.want == served) { // T48: never a part of the data
+				t.Errorf("the handler ran %d times", ran)
+			}
+			if c.want == brokenEnd {
+				return
+			}
+			p.send(unhex(t, msg("")))
+			if got := p.message(2 * time.Second); len(got) < 28+24 {
+				t.Errorf("the next good Call was answered with %x", got)
+			}
+		})
+	}
+}
+
+func addr(hex string) (v uint64) {
+	fmt.Sscanf(hex, "%x", &v)
+	return v
+}
+
+// rd is an element of a read list, its presence word first.
+func rd(pos uint32, key string, n uint32, at string) string {
+	return fmt.Sprintf("00000001 %08x %s %08x %s ", pos, key, n, at)
+}
+
+func repeat(s string, n int) (out string) {
+	for range n {
+		out += s
+	}
+	return out
+}
+
+// msg is an RDMA_MSG with a read list and a good Call.
+func msg(reads string) string {
+	return head + "00000000 " + reads + "00000000 00000000 00000000" + goodCall
+}
+
+func nomsg(reads string) string { return head + "00000001 " + reads + "00000000 00000000 00000000" }
+
+// A flood of bad messages with nobody taking the answers: bounded by the
+// Receives, and over when the flood is (T12, T128).
+func TestErrorFlood(t *testing.T) {
+	w := newWorld(t)
+	w.serve(&file{t: t}, &rdmaio.Config{Credits: 2})
+	p := newRaw(t, w.client)
+	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		p.send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
+		if got := p.message(2 * time.Second); len(got) != 20 {
+			t.Fatalf("answer %x", got)
+		}
+	}
+}
+
+// hostileReply runs a client's READ-like Call against a raw server that answers what reply makes of the Call.
+func hostileReply(t *testing.T, reply func(call []byte, p *raw) []byte) (c *rdmaio.Conn, err error) {
+	t.Helper()
+	w := newWorld(t)
+	ln, err := w.server.Listen(context.Background(), "there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	p := newRaw(t, w.server)
+	var wg sync.WaitGroup
+	wg.Add(1)
+	t.Cleanup(wg.Wait)
+	go func() {
+		defer wg.Done()
+		req, err := ln.Accept(context.Background())
+		if err == nil {
+			_, err = req.Accept(context.Background(), p.qp, nil)
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if call := p.message(2 * time.Second); call != nil {
+			if b := reply(call, p); b != nil {
+				p.send(b)
+			}
+		}
+	}()
+	c = w.dial(nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	call := readCall(0xcafe0001, 0, make([]byte, 4096))
+	call.ReplyBuf = make([]byte, 4096)
+	_, err = c.Call(ctx, call)
+	return c, err
+}
+
+// What a client makes of bad Replies: the RPC ends, with the rule by name, and the
+// connection goes on unless the peer is not to be trusted with memory.
+func TestHostileReplies(t *testing.T) {
+	// The Call's write list is 1 chunk of 1 segment at byte 20 to 44, its reply chunk follows at 48: the peer echoes both.
+	lists := func(call []byte) []byte { return append([]byte(nil), call[16:72]...) }
+	answer := func(call []byte, credit uint32, proc uint32, lists, rest []byte) []byte {
+		b := append([]byte(nil), call[:8]...)
+		b = binary.BigEndian.AppendUint32(b, credit)
+		b = binary.BigEndian.AppendUint32(b, proc)
+		return append(append(b, lists...), rest...)
+	}
+	good := func(call []byte) []byte {
+		l := lists(call)
+		binary.BigEndian.PutUint32(l[16:], 0) // write chunk unused
+		binary.BigEndian.PutUint32(l[44:], 0) // reply chunk unused
+		return l
+	}
+	rpc := func(call []byte) []byte { return replyHeader(binary.BigEndian.Uint32(call)).buf }
+	put := func(l []byte, at int, v uint32) []byte { binary.BigEndian.PutUint32(l[at:], v); return l }
+	for _, c := range []struct {
+		name  string
+		reply func(call []byte, p *raw) []byte
+		fault string // part of the message; "" for a timeout, as the message is dropped
+		ends  bool   // the connection
+	}{
+		{"good", func(call []byte, p *raw) []byte { return answer(call, 8, 0, good(call), rpc(call)) }, "ok", false},
+		{"T62: unknown XID", func(call []byte, p *raw) []byte {
+			return put(answer(call, 8, 0, good(call), rpc(call)), 0, 7)
+		}, "", false},
+		{"T18: 12 bytes", func(call []byte, p *raw) []byte { return call[:12] }, "", false},
+		{"a reverse Call", func(call []byte, p *raw) []byte {
+			return answer(call, 8, 0, make([]byte, 12), put(rpc(call), 4, 0))
+		}, "", false},
+		{"T65: more than offered", func(call []byte, p *raw) []byte {
+			return answer(call, 8, 0, put(good(call), 16, 4097), rpc(call))
+		}, "returned length 4097, offered were 4096", true},
+		{"T66: other handle", func(call []byte, p *raw) []byte { return answer(call, 8, 0, put(good(call), 12, 1), rpc(call)) }, "returned segment names 0x1", false},
+		{"T66: no write list", func(call []byte, p *raw) []byte { return answer(call, 8, 0, make([]byte, 12), rpc(call)) }, "0 elements returned, 1 offered", false},
+		{"T28: other XID in the RPC message", func(call []byte, p *raw) []byte {
+			return answer(call, 8, 0, good(call), put(rpc(call), 0, 9))
+		}, "XID of the RPC message is 0x9", false},
+		{"RPC message of type 2", func(call []byte, p *raw) []byte {
+			return answer(call, 8, 0, good(call), put(rpc(call), 4, 2))
+		}, "RPC message type 2", false},
+		{"RPC message of 4 bytes", func(call []byte, p *raw) []byte { return answer(call, 8, 0, good(call), rpc(call)[:4]) }, "RPC message of 4 bytes", false},
+		{"T69: NOMSG with an unused reply chunk", func(call []byte, p *raw) []byte { return answer(call, 8, 1, good(call), nil) }, "payload chunk of 0 bytes", false},
+		{"T69: NOMSG whose reply chunk was never written", func(call []byte, p *raw) []byte {
+			return answer(call, 8, 1, put(good(call), 44, 40), nil)
+		}, "XID of the RPC message is 0x0", false},
+		{"T70: read list in a Reply", func(call []byte, p *raw) []byte {
+			return answer(call, 8, 0, append(unhex(t, rd(20, "00000001", 8, "0000000000000000")), good(call)...), rpc(call))
+		}, "read list of 1 segments", false},
+		{"T24 in a Reply", func(call []byte, p *raw) []byte { return answer(call, 8, 0, put(good(call), 0, 2), rpc(call)) }, "no valid XDR", false},
+		{"T72: ERR_CHUNK", func(call []byte, p *raw) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 2}, nil) }, "ERR_CHUNK", false},
+		{"R119: ERR_VERS", func(call []byte, p *raw) []byte {
+			return answer(call, 8, 4, []byte{0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3}, nil)
+		}, "supports versions 2 to 3", false},
+		{"T72: unknown error code", func(call []byte, p *raw) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 77}, nil) }, "code 77", false},
+		{"T72: ERROR cut after the code", func(call []byte, p *raw) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 1}, nil) }, "cannot be decoded", false},
+		{"T80: key invalidated without having been asked", func(call []byte, p *raw) []byte {
+			_, err := p.qp.PostSend([]verbs.SendWR{{WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, InvalidateRKey: binary.BigEndian.Uint32(call[28:])}})
+			if err != nil {
+				t.Error(err)
+			}
+			return nil
+		}, "connection broken", true},
+		{"R9: Write behind the end of the chunk", func(call []byte, p *raw) []byte {
+			p.write(binary.BigEndian.Uint32(call[28:]), binary.BigEndian.Uint64(call[36:])+1, 4096)
+			return nil
+		}, "connection broken", true},
+		{"T83: Read from a write chunk", func(call []byte, p *raw) []byte {
+			_, _ = p.qp.PostSend([]verbs.SendWR{{
+				WRID: 1 << 33, Opcode: verbs.RDMARead, RKey: binary.BigEndian.Uint32(call[28:]),
+				RemoteAddr: binary.BigEndian.Uint64(call[36:]), SGL: []verbs.SGE{{MR: p.mr, Length: 8}},
+			}})
+			return nil
+		}, "connection broken", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := hostileReply(t, c.reply)
+			switch {
+			case c.fault == "ok":
+				if err != nil {
+					t.Error(err)
+				}
+			case c.fault == "":
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the message was not dropped: %v", err)
+				}
+			case err == nil || !bytes.Contains([]byte(err.Error()), []byte(c.fault)):
+				t.Errorf("error %v, want one about %q", err, c.fault)
+			}
+			var ce *rdmaio.CallError
+			if err != nil && (!errors.As(err, &ce) || !ce.MayHaveRun) {
+				t.Errorf("%v: does not say that the peer may have run it", err)
+			}
+			select {
+			case <-conn.Done():
+				if !c.ends {
+					t.Errorf("the connection ended: %v", conn.Err())
+				}
+			default:
+				if c.ends {
+					t.Error("the connection goes on")
+				}
+			}
+		})
+	}
+}
+
+// write writes from the peer's own memory.
+func (p *raw) write(key uint32, at uint64, n int) {
+	_, err := p.qp.PostSend([]verbs.SendWR{{
+		WRID: 1 << 33, Opcode: verbs.RDMAWrite, RKey: key, RemoteAddr: at, SGL: []verbs.SGE{{MR: p.mr, Length: n}},
+	}})
+	if err != nil {
+		p.t.Error(err)
+	}
+}
