@@ -100,13 +100,21 @@ func (v *item[F]) scan(b []byte, off int, bools, pads bool) (flag, n uint32, err
 	return flag, n, nil
 }
 
-func (v *item[F]) CheckXDR(b []byte, opt *xdr.DecoderOptions) (int, error) {
-	c := xdr.NewChecker(opt)
-	_, n, err := v.scan(b, 0, c.Refuses(xdr.CodeBool), c.Refuses(xdr.CodePadding))
-	if err != nil && !has[F, blind]() {
-		return 0, err.Of("item")
+func (v *item[F]) CheckXDR(b []byte) (int, error) {
+	off, err := v.SkipXDR(new(xdr.Checker), b, 0)
+	if err != nil {
+		return 0, err
 	}
-	return 8 + xdr.Padded(int(n)), nil
+	return off, nil
+}
+
+func (v *item[F]) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	_, n, err := v.scan(b, off, c.Refuses(xdr.CodeBool), c.Refuses(xdr.CodePadding))
+	if err != nil && !has[F, blind]() {
+		_ = err.Of("item")
+		return off, err
+	}
+	return off + 8 + xdr.Padded(int(n)), nil
 }
 
 func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {

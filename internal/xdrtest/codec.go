@@ -18,7 +18,8 @@ type Codec[T any] interface {
 	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
-	CheckXDR([]byte, *xdr.DecoderOptions) (int, error)
+	xdr.Checkable
+	CheckXDR([]byte) (int, error)
 }
 
 // sample is a case with its bytes.
