@@ -22,6 +22,7 @@ type world struct {
 	t              testing.TB
 	net            *mem.Network
 	client, server verbs.Device
+	serverMem      *mem.Device
 	rec            *trace.Recorder
 }
 
@@ -39,6 +40,7 @@ func newWorld(t testing.TB) *world {
 				t.Error(err)
 			}
 		})
+		w.serverMem = d
 		return tr.Device(d)
 	}
 	w.client, w.server = open("client"), open("server")

@@ -1,0 +1,197 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// T126: either end closes, or the link breaks, after each step of chunked Calls.
+// Each Call ends once; nobody keeps a region, a buffer or a goroutine (the world's Cleanup and TestMain see).
+func TestCloseAtEachStep(t *testing.T) {
+	for _, who := range []string{"client", "server", "device"} {
+		finished := false
+		for step := 0; !finished; step++ {
+			if step > 100 {
+				t.Fatal("the Calls never finish")
+			}
+			t.Run(fmt.Sprintf("%s after %d", who, step), func(t *testing.T) {
+				finished = closeAfter(t, who, step)
+			})
+		}
+	}
+}
+
+// closeAfter lets step requests of two Calls run, closes, and reports whether the Calls were over by then.
+func closeAfter(t *testing.T, who string, steps int) (finished bool) {
+	w := newWorld(t)
+	s := w.serve(&file{t: t, data: pattern(9000, 1)}, nil)
+	c := w.dial(nil)
+	if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
+		t.Fatal(err)
+	}
+	w.net.Hold()
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	data := pattern(5000, 1)
+	for i, call := range []*rdmaio.Call{writeCall(2, 9000, data), readCall(3, 0, make([]byte, 8000))} {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			_, errs[i] = c.Call(context.Background(), call)
+		}()
+	}
+	over := make(chan struct{})
+	go func() { wg.Wait(); close(over) }()
+	for done := 0; done < steps && !finished; {
+		if w.net.Step() {
+			done++
+			continue
+		}
+		select {
+		case <-over:
+			finished = true
+		case <-time.After(50 * time.Microsecond):
+		}
+	}
+	switch who {
+	case "client":
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	case "server":
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	case "device":
+		w.serverMem.Remove()
+	}
+	wg.Wait()
+	w.net.Release()
+	for i, err := range errs {
+		var ce *rdmaio.CallError
+		switch {
+		case err == nil:
+		case finished:
+			t.Errorf("Call %d: %v", i, err)
+		case !errors.As(err, &ce):
+			t.Errorf("Call %d: %v is no CallError", i, err)
+		case who == "client" && !errors.Is(err, rdmaio.ErrClosed), who != "client" && !errors.Is(err, verbs.ErrPeerDisconnected):
+			t.Errorf("Call %d: %v", i, err)
+		}
+	}
+	if _, err := c.Call(context.Background(), nullCall(9, 40)); err == nil {
+		t.Error("a Call after the end went well")
+	}
+	live := make(map[uint32]bool)
+	for _, e := range w.rec.Events() {
+		switch {
+		case e.Device != "client" || e.RKey == 0:
+		case e.Kind == trace.Register, e.Kind == trace.Reregister:
+			live[e.RKey] = true
+		case e.Kind == trace.Invalidate, e.Kind == trace.Deregister:
+			delete(live, e.RKey)
+		}
+	}
+	if len(live) != 0 {
+		t.Errorf("%d keys live although no Call is", len(live))
+	}
+	return finished
+}
+
+// A work request that never completes costs the connection, not a Call forever (T50, T128).
+func TestWorkTimeout(t *testing.T) {
+	w := newWorld(t)
+	w.serve(&file{t: t}, nil)
+	c := w.dial(&rdmaio.Config{WorkTimeout: 20 * time.Millisecond})
+	if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
+		t.Fatal(err)
+	}
+	w.net.Hold()
+	defer w.net.Release()
+	_, err := c.Call(context.Background(), nullCall(2, 40))
+	var ce *rdmaio.CallError
+	if !errors.Is(err, rdmaio.ErrTimeout) || !errors.As(err, &ce) || !ce.MayHaveRun {
+		t.Errorf("Call that never left: %v", err)
+	}
+	if !errors.Is(c.Err(), rdmaio.ErrTimeout) {
+		t.Errorf("connection: %v", c.Err())
+	}
+}
+
+// Close waits for a handler that has a Request, and its answer says that it was in vain.
+func TestCloseWaitsForHandlers(t *testing.T) {
+	w := newWorld(t)
+	h := silent{make(chan *rdmaio.Request, 1)}
+	s := w.serve(h, nil)
+	c := w.dial(nil)
+	data := pattern(5000, 1)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := c.Call(context.Background(), writeCall(1, 0, data))
+		failed <- err
+	}()
+	r := <-h.got
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	<-r.Context().Done()
+	if err := <-failed; !errors.Is(err, verbs.ErrPeerDisconnected) {
+		t.Errorf("client: %v", err)
+	}
+	select {
+	case <-closed:
+		t.Error("Close did not wait for the handler, which still has the message")
+	case <-time.After(5 * time.Millisecond):
+	}
+	if string(r.Message[len(r.Message)-5000:]) != string(data) {
+		t.Error("the message changed under the handler")
+	}
+	answered := make(chan error, 1)
+	r.Reply(rdmaio.Message{Inline: replyHeader(1).buf}, func(err error) { answered <- err })
+	if err := <-answered; !errors.Is(err, rdmaio.ErrClosed) {
+		t.Errorf("answer after the end: %v", err)
+	}
+	r.Reply(rdmaio.Message{}, func(err error) { answered <- err })
+	if err := <-answered; !errors.Is(err, rdmaio.ErrAnswered) {
+		t.Errorf("second answer: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// Dialing what is not there, or what cannot work, leaves nothing behind.
+func TestDialFails(t *testing.T) {
+	w := newWorld(t)
+	if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", nil); !errors.Is(err, verbs.ErrConnectionRefused) {
+		t.Errorf("nobody there: %v", err)
+	}
+	for _, cfg := range []rdmaio.Config{{Credits: -1}, {Credits: 1 << 20}, {InlineSend: 1023}, {SendQueue: 1}, {SegmentSize: -1}} {
+		if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", &cfg); !errors.Is(err, verbs.ErrInvalidValue) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+	if _, err := rdmaio.Listen(context.Background(), w.server, "there", nil, nil); !errors.Is(err, verbs.ErrInvalidValue) {
+		t.Errorf("no handler: %v", err)
+	}
+	s := w.serve(&file{t: t}, nil)
+	c := w.dial(nil)
+	for len(s.Conns()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := s.Conns()[0].Call(context.Background(), nullCall(1, 40)); !errors.Is(err, verbs.ErrNotSupported) {
+		t.Errorf("Call from a server: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := c.Call(ctx, nullCall(1, 40)); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a dead context: %v", err)
+	}
+}
