@@ -6,6 +6,8 @@
 //	prefix   TEXT                       dropped from Go names
 //	rename   XDRNAME GoName             also struct.field, union.arm
 //	import   unit/file.x                as #include in the first line of the unit
+//	type     NAME XDRTYPE               a type that the XDR uses and does not declare: netid opaque<64>
+//	define   NAME VALUE                 a constant that it does not declare
 //	open     ENUM                       numbers that are no members are legal too
 //	code     SPACE CONST TYPE|void      SPACE: header-type, property, characteristic, error, operation
 //	ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
@@ -27,6 +29,14 @@ type File struct {
 	Bind    *ir.Bind
 	Imports []Word // the places of Bind.Imports
 	Open    []Word // enums that take any number
+	Given   []Given
+}
+
+// Given is a declaration that the XDR lacks.
+type Given struct {
+	Name Word
+	Text string // of the type as XDR writes it, or of the value
+	Type bool
 }
 
 // Word is a word of a sidecar and its place.
@@ -91,6 +101,10 @@ func form(word string) (text string, n int) {
 		return "rename XDRNAME GoName", 3
 	case "import":
 		return "import unit/file.x", 2
+	case "type":
+		return "type NAME XDRTYPE", 3
+	case "define":
+		return "define NAME VALUE", 3
 	case "open":
 		return "open ENUM", 2
 	case "code":
@@ -107,12 +121,12 @@ func (p *parser) line(w []Word) {
 	switch {
 	case n == 0:
 		d := diag.New(diag.BindUnknownWord, w[0].Pos, "%s is no statement of a sidecar", diag.Quote(w[0].Text))
-		if near, ok := diag.Nearest(w[0].Text, []string{"package", "prefix", "rename", "import", "open", "code", "ddp"}); ok {
+		if near, ok := diag.Nearest(w[0].Text, []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "ddp"}); ok {
 			d = d.Helpf("did you mean %s?", near)
 		}
 		p.report(d)
 		return
-	case len(w) != n:
+	case len(w) != n && (w[0].Text != "type" || len(w) < n):
 		p.report(diag.New(diag.BindSyntax, all, "found %d words, expected %s", len(w), text))
 		return
 	}
@@ -137,6 +151,11 @@ func (p *parser) line(w []Word) {
 		if p.once("import "+w[1].Text, w[1].Pos, "import of "+w[1].Text) {
 			b.Imports = append(b.Imports, w[1].Text)
 			p.out.Imports = append(p.out.Imports, w[1])
+		}
+	case "type", "define":
+		if p.once("type "+w[1].Text, w[1].Pos, "declaration of "+w[1].Text) {
+			value := source.Span{File: p.f, Start: w[2].Pos.Start, End: all.End}
+			p.out.Given = append(p.out.Given, Given{w[1], value.Text(), w[0].Text == "type"})
 		}
 	case "open":
 		if p.once("open "+w[1].Text, w[1].Pos, "open of "+w[1].Text) {

@@ -88,6 +88,10 @@ const (
 	EmptyArgs
 	OptionalInProc
 	RepeatedTypedef
+	CDefinition
+	CHeader
+	Prelude
+	OutputOnly
 
 	BindSyntax
 	BindUnknownWord
@@ -177,10 +181,14 @@ var rules = [numRules]Info{
 	RepeatedValue:    {"XDR0714", "repeated-value", Warning, "RFC 4506 §4.3", "two names for one value: keep them if this is meant"},
 	EmptyArgs:        {"XDR0715", "empty-arguments", Warning, "RFC 5531 §12.2", "write (void)"},
 	RepeatedTypedef:  {"XDR0717", "repeated-typedef", Warning, "RFC 4506 §6.4 (3)", "remove one of the two"},
+	CDefinition:      {"XDR0718", "c-definition", Warning, "RFC 4506 §4.17", "declare it with const: NAME = VALUE"},
+	CHeader:          {"XDR0719", "c-header", Warning, "", "include the .x file that the header is made of"},
+	Prelude:          {"XDR0720", "from-prelude", Warning, "RFC 4506 §6.4", "declare it in the file, or include the file that does"},
+	OutputOnly:       {"XDR0721", "rpcgen-output", Warning, "", "take the lines out of the #if, or define the name with -D"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the form of a sidecar"},
-	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, code or ddp"},
+	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, type, define, open, code or ddp"},
 	BindUnknownName: {"XDR0803", "bind-unknown-name", Error, "", "use a name that the unit declares"},
 	BindDuplicate:   {"XDR0804", "bind-duplicate", Error, "", "remove one of the two"},
 	BindCode:        {"XDR0805", "bind-code", Error, "", "name a constant from 0 to 4294967295 and a type of the unit"},

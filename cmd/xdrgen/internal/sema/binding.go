@@ -39,7 +39,7 @@ func (c *compiler) loadBind(u *unit, files []string) error {
 		f := source.NewFile(filepath.ToSlash(name), text)
 		c.files = append(c.files, f)
 		parsed := bind.Parse(f, c.report)
-		u.bind, u.open = parsed.Bind, parsed.Open
+		u.bind, u.open, u.given = parsed.Bind, parsed.Open, parsed.Given
 		for _, w := range parsed.Imports {
 			c.include(u, w.Text, w.Pos)
 		}

@@ -128,6 +128,9 @@ func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
 		c.report(diag.New(diag.NotAConst, v.Span, "found a string, expected an integer"))
 		return constant{}, false
 	}
+	if v.Expr {
+		return c.expression(u, v)
+	}
 	if !v.Name {
 		return constant{Value: ir.Value{Neg: v.Neg, Abs: v.Abs, Text: v.Text}}, true
 	}
@@ -149,6 +152,22 @@ func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
 	value, ok := c.constValue(u, s)
 	value.Text = v.Text
 	return constant{value, s}, ok
+}
+
+// expression computes the value of a #define that is more than a number.
+func (c *compiler) expression(u *unit, v syntax.Value) (constant, bool) {
+	failed := false
+	n, err := syntax.Eval(v.Text, func(name string) (int64, error) {
+		k, ok := c.eval(u, syntax.Value{Span: v.Span, Text: name, Name: true})
+		failed = failed || !ok
+		return signed(k.Value), nil
+	})
+	if err != nil && !failed {
+		c.report(diag.New(diag.BadDirective, v.Span, "value %s: %v", diag.Quote(v.Text), err))
+	}
+	value := fromSigned(n)
+	value.Text = v.Text
+	return constant{Value: value}, err == nil && !failed
 }
 
 // defined returns the value of a name given with -D.

@@ -30,6 +30,7 @@ type unit struct {
 	imp     *ir.Import
 	bind    *ir.Bind
 	open    []bind.Word // of the sidecar: enums that take any number
+	given   []bind.Given
 
 	scope   map[string]*symbol
 	syms    []*symbol // in source order
@@ -87,6 +88,11 @@ func (c *compiler) loadRoot() (*unit, error) {
 	for i := range u.files {
 		parsed := c.parse(u, u.files[i].Source)
 		*u.files[i] = *parsed
+	}
+	for _, name := range c.o.Imports {
+		flag := made("<-import>", name)
+		flag.Name = filepath.ToSlash(filepath.Join(filepath.Dir(c.o.Files[0]), flag.Name))
+		c.include(u, name, source.Span{File: flag, End: len(name)})
 	}
 	c.loading = c.loading[:0]
 	return u, nil
@@ -285,7 +291,21 @@ func (c *compiler) goPackage(u *unit, at source.Span) {
 	case c.o.Generate:
 		c.report(diag.New(diag.ImportPackage, at, "the Go package of unit %s is not known", u.name))
 	}
-	u.imp.GoName = strings.NewReplacer("-", "", ".", "").Replace(path.Base(u.imp.Package))
+	u.imp.GoName = packageName(path.Base(u.imp.Package))
+}
+
+// packageName returns the name of the Go package in a folder: small letters and
+// digits only. The Makefile's generate has the same rule.
+func packageName(folder string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return -1
+	}, folder)
 }
 
 func irFile(f *syntax.File) *ir.File {

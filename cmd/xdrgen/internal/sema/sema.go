@@ -14,12 +14,20 @@ type Options struct {
 	Files      []string          // the unit's files, at least one
 	Include    []string          // folders of units (-I)
 	Defines    map[string]string // -D; a value of "" defines a flag
+	Types      []Given           // -type: declarations the files lack
+	Imports    []string          // -import: files to include, as "unit/file.x"
 	ImportRoot string            // Go import path above units whose sidecar names none
 	BindFile   string            // sidecar; empty for the default place
 	Generate   bool              // Go import paths of imported units are needed
 
 	// Where texts come from; nil for the file system.
 	FS FileSystem
+}
+
+// Given is a type that the files use and do not declare.
+type Given struct {
+	Name string
+	XDR  string // "opaque<1024>", "unsigned hyper", "struct { int x; }"
 }
 
 // FileSystem is what the compiler reads. Paths are those of package filepath.
@@ -82,6 +90,7 @@ func (c *compiler) report(d diag.Diagnostic) { c.diags = append(c.diags, d) }
 // compile gives a loaded unit its meaning. Units it imports were compiled
 // while it was loaded.
 func (c *compiler) compile(u *unit) {
+	c.outside(u)
 	c.declare(u)
 	c.resolveConsts(u)
 	c.resolveTypes(u)
@@ -102,7 +111,9 @@ func (c *compiler) compile(u *unit) {
 func (u *unit) ir() *ir.Unit {
 	out := &ir.Unit{Name: u.name, Decls: u.decls}
 	for _, f := range u.files {
-		out.Files = append(out.Files, irFile(f))
+		if !f.Source.Made {
+			out.Files = append(out.Files, irFile(f))
+		}
 	}
 	for _, i := range u.imports {
 		out.Imports = append(out.Imports, i.imp)

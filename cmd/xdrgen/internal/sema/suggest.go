@@ -30,6 +30,40 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 	c.report(c.suggest(u, d, v.Text, (*symbol).isConst))
 }
 
+// ways adds the three ways to give what is declared elsewhere: a file, a flag,
+// the sidecar; and which C header the file may have meant.
+func (c *compiler) ways(u *unit, d diag.Diagnostic, name string) diag.Diagnostic {
+	var headers []string
+	for _, f := range u.files {
+		for _, h := range f.Headers {
+			if f.Source == d.Span.File && len(headers) < 4 && strings.HasSuffix(h.Name, ".h") {
+				headers = append(headers, diag.Quote(h.Name))
+			}
+		}
+	}
+	if len(headers) > 0 {
+		d = d.Note("for C the file includes %s, which is not read", strings.Join(headers, ", "))
+	}
+	flag, line := "-D "+name+"=VALUE", "define "+name+" VALUE"
+	if d.Rule == diag.UndefinedType {
+		flag, line = "-type '"+name+"=XDRTYPE', such as -type '"+name+"=opaque<>'", "type "+name+" XDRTYPE"
+	}
+	d = d.Note("if another file declares it: #include \"FILE.x\" in this one, or the flag -import FILE.x")
+	d = d.Note("if none does: the flag %s", flag)
+	return d.Note("or, for good: the line %s in the sidecar %s", diag.Quote(line), u.sidecar(d.Span.File))
+}
+
+// sidecar returns the name of the unit's sidecar, there or not.
+func (u *unit) sidecar(f *source.File) string {
+	switch {
+	case u.bind != nil && u.bind.File != "":
+		return path.Base(u.bind.File)
+	case len(u.have) > 1 || u.imp != nil:
+		return u.name + ".bind"
+	}
+	return strings.TrimSuffix(f.Base(), ".x") + ".bind"
+}
+
 // maxSuggest limits how many findings get a suggestion: each looks at all names.
 const maxSuggest = 50
 
@@ -56,7 +90,7 @@ func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*s
 		}
 		return d.Helpf("did you mean %s?", n)
 	}
-	return d
+	return c.ways(u, d, name)
 }
 
 // visible returns all symbols that the unit can use.

@@ -18,6 +18,7 @@ type File struct {
 	Name   string // as given by the user; for messages
 	Text   []byte
 	Origin *Origin // where the lines come from; nil for a file of its own
+	Made   bool    // by the compiler, of a flag or its prelude: there is no such file
 
 	lines []int // offset of the first byte of each line
 }

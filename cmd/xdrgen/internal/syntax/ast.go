@@ -7,6 +7,17 @@ type File struct {
 	Source  *source.File
 	Defs    []*Def   // in source order, broken ones too
 	License []string // lines of the comment that holds the code licence, without comment signs
+
+	// What is for C, also where an #if leaves it out.
+	Percent []source.Span // lines that begin with %, continuations included
+	CDefs   []*Def        // constants of %#define lines
+	Headers []Header      // what #include and %#include lines name, but for .x files
+}
+
+// Header is a file that is included for C.
+type Header struct {
+	Name string // without quotes
+	Span source.Span
 }
 
 // Ident is a name and its place.
@@ -20,6 +31,7 @@ type Value struct {
 	Span source.Span
 	Text string // as written
 	Name bool   // Text is a name
+	Expr bool   // Text is an expression of C, from a #define
 	Str  bool   // Text is a string, which XDR has no constants of
 	Neg  bool
 	Abs  uint64

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
@@ -14,6 +15,9 @@ type cond struct {
 	on    bool // lines are taken now
 	done  bool // a branch was taken, or the whole is skipped
 	elsed bool // #else was seen
+
+	output bool // tells rpcgen's outputs apart
+	told   bool // that something is left out for that
 }
 
 func (s *scanner) active() bool { return len(s.conds) == 0 || s.conds[len(s.conds)-1].on }
@@ -31,6 +35,10 @@ func (s *scanner) skipLine() {
 	}
 	percent := s.fresh && line < len(s.text) && s.text[line] == '%'
 	end := s.endOfLine(s.pos)
+	if percent {
+		end = s.lineEnd(line)
+		s.passed(line, end)
+	}
 	for i := s.pos; i+1 < end && !percent; i++ {
 		if s.text[i] != '/' {
 			continue
@@ -47,6 +55,7 @@ func (s *scanner) skipLine() {
 			return
 		}
 	}
+	s.leftOut(line, end)
 	s.pos = min(end+1, len(s.text))
 	s.fresh = true
 }
@@ -109,6 +118,7 @@ func (s *scanner) include(rest string, at source.Span) {
 	case ok && closed && strings.HasSuffix(name, ".x"):
 		s.ctx.Include(name, at)
 	case ok && closed, strings.HasPrefix(rest, "<"):
+		s.header(rest, at)
 		s.report(diag.New(diag.UnknownDirective, at, "#include of %s is left out: only .x files in quotes are read", rest))
 	default:
 		s.report(diag.New(diag.BadDirective, at, "found #include %s, expected a file name in quotes", diag.Quote(rest)))
@@ -131,24 +141,89 @@ func (s *scanner) define(rest string, at source.Span) {
 	if value == "" {
 		return
 	}
+	if d := s.macro(name, value, at); d != nil {
+		s.defs = append(s.defs, d)
+		return
+	}
+	s.report(diag.New(diag.UnknownDirective, at, "value %s of #define %s is no integer: left out", diag.Quote(value), name))
+}
+
+// macro returns the constant that #define NAME value declares; nil where the
+// value cannot be one.
+func (s *scanner) macro(name, value string, at source.Span) *Def {
 	valueAt := strings.LastIndex(at.Text(), value)
 	v := Value{Span: s.span(at.Start+max(valueAt, 0), at.End), Text: value}
+	neg, abs, err := Number(strings.TrimRight(value, "uUlL"))
 	switch {
-	case isLetter(value[0]) && !strings.ContainsFunc(value, func(r rune) bool { return r >= 0x80 || !isWord(byte(r)) }):
-		v.Name = true
-	default:
-		neg, abs, err := Number(value)
-		if err != nil {
-			s.report(diag.New(diag.UnknownDirective, at, "value %s of #define %s is no integer: left out", diag.Quote(value), name))
-			return
-		}
+	case err == nil:
 		v.Neg, v.Abs = neg, abs
+	case isName(value):
+		v.Name = true
+	case isTypeWords(value):
+		v.Name, v.Text = true, strings.Join(strings.Fields(value), " ")
+	default:
+		one := func(string) (int64, error) { return 1, nil }
+		if _, err := Eval(value, one); err != nil && !errors.Is(err, errDivision) {
+			return nil
+		}
+		v.Expr = true
 	}
 	nameAt := at.Start + max(strings.Index(at.Text(), name), 0)
-	s.defs = append(s.defs, &Def{
+	return &Def{
 		Kind: Const, Span: at, Macro: true, Value: v,
 		Name: Ident{name, s.span(nameAt, nameAt+len(name))},
-	})
+	}
+}
+
+// isTypeWords reports whether a text is a type of several words.
+func isTypeWords(text string) bool {
+	for _, w := range strings.Fields(text) {
+		switch w {
+		case "unsigned", "int", "char", "short", "long", "hyper":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isName(s string) bool {
+	return s != "" && isLetter(s[0]) && !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !isWord(byte(r)) })
+}
+
+// passed keeps a line that begins with %, which rpcgen hands to C. What it
+// defines or includes there may be what the file wants of C.
+func (s *scanner) passed(start, end int) {
+	at := s.span(start, end)
+	s.percent = append(s.percent, at)
+	text, ok := strings.CutPrefix(strings.TrimLeft(at.Text()[1:], " \t"), "#")
+	if !ok {
+		return
+	}
+	text, _, _ = strings.Cut(text, "/*")
+	text = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\\\r\n", " "), "\\\n", " "))
+	word, rest := splitWord(text)
+	switch word {
+	case "define":
+		name, value := splitWord(rest)
+		if name == "" || value == "" || strings.HasPrefix(rest, name+"(") {
+			return
+		}
+		if d := s.macro(name, value, at); d != nil {
+			s.cdefs = append(s.cdefs, d)
+		}
+	case "include":
+		s.header(rest, at)
+	}
+}
+
+// header keeps the name of a C header that is included.
+func (s *scanner) header(rest string, at source.Span) {
+	if len(rest) > 2 && (rest[0] == '"' || rest[0] == '<') {
+		if i := strings.IndexAny(rest[1:], "\">"); i > 0 {
+			s.headers = append(s.headers, Header{Name: rest[1 : 1+i], Span: at})
+		}
+	}
 }
 
 // splitWord cuts the first word off.

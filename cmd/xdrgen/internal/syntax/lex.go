@@ -28,6 +28,10 @@ type scanner struct {
 	defs  []*Def // from #define lines
 	conds []cond
 
+	percent []source.Span
+	cdefs   []*Def // from %#define lines
+	headers []Header
+
 	fresh     bool // only blanks since the line began
 	slashSeen bool // a // comment was warned about
 }
@@ -38,12 +42,17 @@ func (s *scanner) span(start, end int) source.Span {
 	return source.Span{File: s.f, Start: start, End: end}
 }
 
-// scan lexes the whole file.
-func (s *scanner) scan() {
+// begin goes to where the text begins: after a byte order mark.
+func (s *scanner) begin() {
 	s.fresh = true
 	if strings.HasPrefix(string(s.text[:min(3, len(s.text))]), "\ufeff") {
-		s.pos = 3 // byte order mark
+		s.pos = 3
 	}
+}
+
+// scan lexes the whole file.
+func (s *scanner) scan() {
+	s.begin()
 	for s.pos < len(s.text) {
 		if !s.active() {
 			s.skipLine()
@@ -70,6 +79,7 @@ func (s *scanner) next() {
 		return
 	case c == '%' && s.fresh:
 		s.pos = s.lineEnd(start)
+		s.passed(start, s.pos)
 		return
 	case c == '#' && s.fresh:
 		s.directive()

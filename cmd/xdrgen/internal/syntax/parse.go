@@ -26,7 +26,7 @@ func NewParser() *Parser { return &Parser{newParser()} }
 func (p *Parser) Parse(f *source.File, c *Context) *File {
 	s := &scanner{f: f, text: f.Text, ctx: c}
 	s.scan()
-	out := &File{Source: f, License: s.license()}
+	out := &File{Source: f, License: s.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
 	out.Defs = append(out.Defs, s.defs...)
 	split := &splitter{f: f, toks: s.toks, report: c.Report}
 	for {

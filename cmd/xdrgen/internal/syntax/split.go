@@ -22,6 +22,7 @@ type splitter struct {
 	toks   []token
 	i      int
 	report func(diag.Diagnostic)
+	spaces int // namespaces that are open
 }
 
 // next returns the tokens of the next definition, nil after the last. A nil
@@ -30,11 +31,45 @@ func (p *splitter) next() (toks []token, ok bool) {
 	if p.i == len(p.toks) {
 		return nil, false
 	}
+	if p.vendor() {
+		return nil, true
+	}
 	if !p.startsDef(p.i) {
 		p.junk()
 		return nil, true
 	}
 	return p.collect(), true
+}
+
+// vendor passes what only some compilers have and what changes nothing on the
+// wire: "namespace NAME {", its "}", "namespace NAME;" and "package NAME;". What
+// a namespace holds is part of the file's one scope.
+func (p *splitter) vendor() bool {
+	t := p.toks[p.i]
+	if t.is("}") && p.spaces > 0 {
+		p.spaces--
+		if p.i++; p.at(p.i).is(";") {
+			p.i++
+		}
+		return true
+	}
+	if !(t.is("namespace") || t.is("package")) || p.at(p.i+1).kind != tIdent {
+		return false
+	}
+	i := p.i + 1
+	for p.at(i).kind == tIdent || p.at(i).is(":") {
+		i++
+	}
+	end := p.at(i)
+	switch {
+	case end.is("{") && t.is("namespace"):
+		p.spaces++
+	case !end.is(";"):
+		return false
+	}
+	p.report(diag.New(diag.Pragma, source.Span{File: p.f, Start: t.start, End: p.toks[i-1].end}, "%s is left out", t.text))
+	p.i = i + 1
+	return true
 }
 
 // startsDef reports whether a definition can begin at token i.

@@ -1,0 +1,342 @@
+package sema
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+// outside brings in what the files of a unit use and do not declare: what the
+// flags and the sidecar give; else what a %#define line gives to C; else the
+// .x file that an included C header is made of; else the prelude. Each but the
+// first is warned about.
+func (c *compiler) outside(u *unit) {
+	c.giveTypes(u)
+	tried := map[string]bool{}
+	for {
+		names := c.missingNames(u)
+		if len(names) == 0 || !c.fromDefine(u, names) && !c.fromHeader(u, names, tried) && !c.fromPrelude(u, names) {
+			break
+		}
+	}
+	c.fixMacros(u)
+}
+
+// made returns a text that is in no file.
+func made(name, text string) *source.File {
+	f := source.NewFile(name, []byte(text))
+	f.Made = true
+	return f
+}
+
+// giveTypes adds the declarations of the flags and of the sidecar.
+func (c *compiler) giveTypes(u *unit) {
+	if u.imp == nil {
+		for _, g := range c.o.Types {
+			c.give(u, made("<-type "+g.Name+">", declaration(g.Name, g.XDR)+"\n"))
+		}
+	}
+	for _, g := range u.given {
+		text := "const " + g.Name.Text + " = " + g.Text + ";"
+		if g.Type {
+			text = declaration(g.Name.Text, g.Text)
+		}
+		c.give(u, made("<"+g.Name.Pos.File.Base()+">", text+"\n"))
+	}
+}
+
+func (c *compiler) give(u *unit, f *source.File) {
+	u.files = append(u.files, c.parse(u, f))
+}
+
+// declaration writes NAME=XDR as XDR has it: "opaque<8>" becomes
+// "typedef opaque NAME<8>;".
+func declaration(name, xdr string) string {
+	xdr = strings.TrimSuffix(strings.TrimSpace(xdr), ";")
+	for _, word := range []string{"struct", "union", "enum"} {
+		if rest, ok := strings.CutPrefix(xdr, word); ok && strings.Contains(rest, "{") {
+			return word + " " + name + " " + strings.TrimSpace(rest) + ";"
+		}
+	}
+	base, bound := xdr, ""
+	if i := strings.IndexAny(xdr, "<["); i >= 0 {
+		base, bound = xdr[:i], xdr[i:]
+	}
+	base, star := strings.CutSuffix(strings.TrimSpace(base), "*")
+	if star {
+		name = "*" + name
+	}
+	return "typedef " + strings.TrimSpace(base) + " " + name + bound + ";"
+}
+
+// missing is a name that is used and not declared.
+type missing struct {
+	name string
+	at   source.Span // of the first use
+}
+
+// missingNames returns them, each once, in order of first use.
+func (c *compiler) missingNames(u *unit) []missing {
+	declared := u.declaredNames()
+	var out []missing
+	use := func(name string, at source.Span) {
+		if !declared[name] {
+			declared[name] = true
+			out = append(out, missing{name, at})
+		}
+	}
+	for _, f := range u.files {
+		for _, d := range f.Defs {
+			d.Walk(func(t *syntax.Type) {
+				if _, _, word := primitive(t.Name); t.Kind == syntax.Named && !(word && t.Tag == 0) && u.lookup(t.Name) == nil {
+					use(t.Name, t.Span)
+				}
+			}, func(v *syntax.Value) {
+				for _, name := range namesOf(*v) {
+					_, builtin := builtinConst(name)
+					if _, flag := c.o.Defines[name]; !flag && !builtin && u.lookup(name) == nil {
+						use(name, v.Span)
+					}
+				}
+			}, func(*syntax.Def) {})
+		}
+	}
+	return out
+}
+
+func namesOf(v syntax.Value) []string {
+	switch {
+	case v.Name:
+		return []string{v.Text}
+	case v.Expr:
+		return syntax.ExprNames(v.Text)
+	}
+	return nil
+}
+
+// declaredNames returns the names that the files of the unit declare.
+func (u *unit) declaredNames() map[string]bool {
+	out := map[string]bool{}
+	enter := func(d *syntax.Def) {
+		out[d.Name.Name] = true
+		for _, m := range d.Members {
+			out[m.Name.Name] = true
+		}
+	}
+	for _, f := range u.files {
+		for _, d := range f.Defs {
+			enter(d)
+			d.Walk(func(*syntax.Type) {}, func(*syntax.Value) {}, enter)
+		}
+	}
+	return out
+}
+
+// fromDefine takes constants from %#define lines.
+func (c *compiler) fromDefine(u *unit, names []missing) bool {
+	found := false
+	for _, m := range names {
+		for _, f := range u.files {
+			for _, d := range f.CDefs {
+				if d.Name.Name == m.name && !contains(f.Defs, d) {
+					c.report(diag.New(diag.CDefinition, d.Span, "%s is defined for C only: read as a constant", m.name).
+						With(m.at, "used here").Helpf("write const %s = and the value", m.name))
+					f.Defs = append(f.Defs, d)
+					found = true
+					break
+				}
+			}
+		}
+	}
+	return found
+}
+
+// contains reports whether a definition is among others.
+func contains(list []*syntax.Def, d *syntax.Def) bool {
+	for _, x := range list {
+		if x == d {
+			return true
+		}
+	}
+	return false
+}
+
+// fromHeader reads NAME.x where the files include NAME.h for C, if it declares
+// one of the names.
+func (c *compiler) fromHeader(u *unit, names []missing, tried map[string]bool) bool {
+	for _, f := range u.files {
+		for _, h := range f.Headers {
+			base, ok := strings.CutSuffix(path.Base(h.Name), ".h")
+			if !ok || tried[base] {
+				continue
+			}
+			tried[base] = true
+			for _, dir := range append([]string{filepath.Dir(filepath.FromSlash(f.Source.Name))}, c.o.Include...) {
+				file := filepath.Join(dir, base+".x")
+				if c.readHeader(u, file, h, names) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (c *compiler) readHeader(u *unit, file string, h syntax.Header, names []missing) bool {
+	abs, err := filepath.Abs(file)
+	if err != nil || u.have[abs] {
+		return false
+	}
+	for _, m := range names {
+		if !c.declares(file, m.name) {
+			continue
+		}
+		f, err := c.read(file, abs)
+		if err != nil {
+			return false
+		}
+		u.have[abs] = true
+		c.report(diag.New(diag.CHeader, h.Span, "%s stands for %s, which declares %s: read with this file", diag.Quote(h.Name), f.Base(), m.name).
+			With(m.at, "used here").Helpf("write #include \"%s\"", f.Base()))
+		c.loading = append(c.loading, u)
+		u.files = append(u.files, c.parse(u, f))
+		c.loading = c.loading[:len(c.loading)-1]
+		return true
+	}
+	return false
+}
+
+// fromPrelude takes declarations from the prelude.
+func (c *compiler) fromPrelude(u *unit, names []missing) bool {
+	found := false
+	for _, m := range names {
+		for _, g := range prelude() {
+			if g.name != m.name {
+				continue
+			}
+			c.give(u, made("<prelude>", "/* Not declared in the file, taken from "+g.from+". */\n"+g.xdr+"\n"))
+			c.report(diag.New(diag.Prelude, m.at, "%s is not declared: read as in %s", m.name, g.from).Helpf("write it into the file: %s", g.xdr))
+			found = true
+		}
+	}
+	return found
+}
+
+// maxMacro limits how many #define lines lead from one to a type.
+const maxMacro = 64
+
+// fixMacros gives the #define lines their meaning: NAME value where value is a
+// type declares a type; what nothing uses and cannot be computed is for C and
+// left out.
+func (c *compiler) fixMacros(u *unit) {
+	used := u.usedNames()
+	changed := true
+	for round := 0; changed && round < maxMacro; round++ {
+		changed = false
+		declared, types := u.declaredNames(), u.typeNames()
+		for _, f := range u.files {
+			kept := f.Defs[:0]
+			for _, d := range f.Defs {
+				if d.Macro && (d.Value.Name || d.Value.Expr) {
+					switch {
+					case d.Value.Name && c.namesType(u, types, d.Value.Text):
+						d, changed = macroType(d), true
+					case !used[d.Name.Name] && !c.known(u, declared, d.Value):
+						changed = true
+						c.report(diag.New(diag.UnknownDirective, d.Span, "value %s of #define %s is no integer: left out",
+							diag.Quote(d.Value.Text), d.Name.Name))
+						continue
+					}
+				}
+				kept = append(kept, d)
+			}
+			f.Defs = kept
+		}
+	}
+}
+
+// typeNames returns the names that the files of the unit make types.
+func (u *unit) typeNames() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range u.files {
+		for _, d := range f.Defs {
+			if d.Kind != syntax.Const && d.Kind != syntax.Program {
+				out[d.Name.Name] = true
+			}
+		}
+	}
+	return out
+}
+
+func (c *compiler) namesType(u *unit, types map[string]bool, name string) bool {
+	_, _, word := primitive(name)
+	s := u.lookup(name)
+	return word || types[name] || s != nil && s.isType()
+}
+
+// macroType makes a typedef of a #define whose value is a type.
+func macroType(d *syntax.Def) *syntax.Def {
+	t := &syntax.Type{Kind: syntax.Named, Name: d.Value.Text, Span: d.Value.Span}
+	if isWord(t.Name) || strings.Contains(t.Name, " ") {
+		t.Kind = syntax.Prim
+	}
+	decl := &syntax.Decl{Type: t, Name: d.Name, Span: d.Span}
+	return &syntax.Def{Kind: syntax.Typedef, Span: d.Span, Name: d.Name, Decl: decl, Doc: d.Doc, Tail: d.Tail}
+}
+
+// usedNames returns the names that are used outside #define lines, and by
+// those that are used so.
+func (u *unit) usedNames() map[string]bool {
+	out := map[string]bool{}
+	macros := map[string]*syntax.Def{}
+	var use func(name string)
+	use = func(name string) {
+		if out[name] {
+			return
+		}
+		out[name] = true
+		if d := macros[name]; d != nil {
+			for _, n := range namesOf(d.Value) {
+				use(n)
+			}
+		}
+	}
+	each := func(do func(*syntax.Def)) {
+		for _, f := range u.files {
+			for _, d := range f.Defs {
+				do(d)
+			}
+		}
+	}
+	each(func(d *syntax.Def) {
+		if d.Macro {
+			macros[d.Name.Name] = d
+		}
+	})
+	each(func(d *syntax.Def) {
+		if d.Macro {
+			return
+		}
+		d.Walk(func(t *syntax.Type) { use(t.Name) }, func(v *syntax.Value) {
+			for _, n := range namesOf(*v) {
+				use(n)
+			}
+		}, func(*syntax.Def) {})
+	})
+	return out
+}
+
+// known reports whether all names in a value are declared.
+func (c *compiler) known(u *unit, declared map[string]bool, v syntax.Value) bool {
+	for _, n := range namesOf(v) {
+		_, builtin := builtinConst(n)
+		if _, flag := c.o.Defines[n]; !declared[n] && !flag && !builtin && u.lookup(n) == nil {
+			return false
+		}
+	}
+	return true
+}
