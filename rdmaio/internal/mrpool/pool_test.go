@@ -1,0 +1,197 @@
+package mrpool_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+func newPool(t *testing.T, cfg mrpool.Config) (*mrpool.Pool, *mem.Device, verbs.ProtectionDomain) {
+	t.Helper()
+	dev, err := mem.New(nil).Open("d", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pd, err := dev.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(pd.Close(), dev.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return mrpool.New(pd, cfg), dev, pd
+}
+
+const remote = verbs.AccessLocalWrite | verbs.AccessRemoteWrite
+
+// A region is used again, its key never (R286, R302).
+func TestRegister(t *testing.T) {
+	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 2})
+	keys := make(map[uint32]bool)
+	buf := make([]byte, 100)
+	for range 50 {
+		mr, err := p.Register(buf, remote)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if keys[mr.RKey()] || mr.Access() != remote || mr.State() != verbs.MRValid || &mr.Bytes()[0] != &buf[0] {
+			t.Errorf("key %#x seen %v, access %v, state %v", mr.RKey(), keys[mr.RKey()], mr.Access(), mr.State())
+		}
+		keys[mr.RKey()] = true
+		if err := p.Release(mr); err != nil {
+			t.Fatal(err)
+		}
+		if mr.State() != verbs.MRInvalid {
+			t.Errorf("state %v after Release", mr.State())
+		}
+	}
+	if st := p.Stats(); st.Registrations != 50 || st.Regions != 1 {
+		t.Errorf("%+v", st)
+	}
+	// More than are kept: the rest is deregistered.
+	var mrs []verbs.MemoryRegion
+	for range 5 {
+		mr, err := p.Register(buf, remote)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mrs = append(mrs, mr)
+	}
+	for _, mr := range mrs {
+		if err := p.Release(mr); err != nil {
+			t.Error(err)
+		}
+	}
+	if st := p.Stats(); st.Regions != 2 || dev.Resources().MRs != 2 {
+		t.Errorf("%+v, device has %d regions", st, dev.Resources().MRs)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	p, _, _ := newPool(t, mrpool.Config{KeepIdle: 2})
+	if _, err := p.Register(make([]byte, 1), 0); !errors.Is(err, mrpool.ErrHeapMemory) {
+		t.Errorf("heap memory where there is none: %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 2})
+	for range 2 { // once without, once with a region to reuse
+		if _, err := p.Register(nil, 0); !errors.Is(err, verbs.ErrInvalidValue) {
+			t.Errorf("nothing registered: %v", err)
+		}
+		if _, err := p.Register(make([]byte, 1), verbs.AccessRemoteWrite); !errors.Is(err, verbs.ErrInvalidValue) {
+			t.Errorf("impossible rights: %v", err)
+		}
+		mr, err := p.Register(make([]byte, 1), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Release(mr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mr, err := p.Register(make([]byte, 1), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); !errors.Is(err, mrpool.ErrInUse) {
+		t.Errorf("closed with a region out: %v", err)
+	}
+	if err := p.Abandon(mr); err != nil {
+		t.Error(err)
+	}
+	for _, f := range []func() error{
+		func() error { _, err := p.Register(make([]byte, 1), 0); return err },
+		func() error { _, err := p.Buffer(1); return err },
+	} {
+		if err := f(); !errors.Is(err, mrpool.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+	if err := p.Close(); err != nil || dev.Resources().MRs != 0 {
+		t.Errorf("second Close: %v, %d regions", err, dev.Resources().MRs)
+	}
+}
+
+// Buffers are as long as asked for, come back by size, and give the peer no right.
+func TestBuffers(t *testing.T) {
+	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1})
+	for _, n := range []int{0, 1, 512, 513, 1000, 65536, 65537, 1 << 22, 1<<22 + 1} {
+		b, err := p.Buffer(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b.Bytes) != n || b.MR.Access() != verbs.AccessLocalWrite || b.MR.RKey() != 0 || len(b.MR.Bytes()) < n {
+			t.Errorf("%d bytes: %d, %v", n, len(b.Bytes), b.MR.Access())
+		}
+		again := b.MR
+		if err := p.Put(b); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = p.Buffer(n); err != nil {
+			t.Fatal(err)
+		}
+		if (b.MR == again) != (n <= 1<<22) {
+			t.Errorf("%d bytes: reused %v", n, b.MR == again)
+		}
+		if err := p.Put(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, _ := p.Buffer(700)
+	b, _ := p.Buffer(700)
+	if &a.Bytes[0] == &b.Bytes[0] {
+		t.Fatal("one buffer twice")
+	}
+	if err := errors.Join(p.Put(a), p.Put(b), p.Close()); err != nil {
+		t.Error(err)
+	}
+	if r := dev.Resources(); r.MRs != 0 || r.AllocatedBytes != 0 {
+		t.Errorf("left: %+v", r)
+	}
+	if st := p.Stats(); st.Buffers != 0 || st.BufferBytes != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	p, _, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			buf := make([]byte, 64)
+			for range 200 {
+				mr, err := p.Register(buf, remote)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				b, err := p.Buffer(100 << (g % 4))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				b.Bytes[0] = byte(g)
+				if err := errors.Join(p.Release(mr), p.Put(b)); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
