@@ -18,7 +18,7 @@ target = dir=$$(sed -n 's|^package *$(module)/||p' spec/x/$$1/*.bind 2>/dev/null
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-bench bench-codec fuzz lint clean
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-bench bench-codec bench-verbs fuzz lint clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -101,6 +101,9 @@ lint: ## run gofumpt and staticcheck at the versions of tools.mod
 
 bench-codec: ## compare generated codecs with hand-written ones and others
 	cd bench && $(GO) run ./cmd/codecbench
+
+bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over it
+	cd bench && $(GO) run ./cmd/verbsbench
 
 clean: ## remove what was built
 	rm -rf bin

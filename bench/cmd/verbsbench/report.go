@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/rpcrdma/rpcrdma/bench/verbs"
+)
+
+// A row is what one way to do one operation cost.
+type row struct {
+	Name  string `json:"name"`
+	Op    string `json:"op"`
+	Shape string `json:"shape"`
+	Size  int    `json:"size"`
+	Depth int    `json:"depth"`
+
+	NS     float64 `json:"ns"` // an operation; of calls one at a time p50
+	Low    float64 `json:"low_ns"`
+	MBps   float64 `json:"mb_per_s,omitempty"`
+	CPU    float64 `json:"cpu_ns,omitempty"` // an operation, both ends
+	CPUper float64 `json:"cpu_ns_per_byte,omitempty"`
+
+	// Speed in relation to another row of this shape; 0 where there is none.
+	ToTCP      float64 `json:"to_tcp,omitempty"`
+	ToFramed   float64 `json:"to_framed,omitempty"`
+	ToSegments float64 `json:"to_segments,omitempty"`
+
+	Targets []target `json:"targets,omitempty"`
+}
+
+type report struct {
+	Go      string `json:"go"`
+	CPUs    int    `json:"cpus"`
+	Load    string `json:"load,omitempty"` // one, five and fifteen minutes, at the end
+	Rounds  int    `json:"rounds"`
+	SliceNS int64  `json:"slice_ns"`
+	Rows    []row  `json:"rows"`
+}
+
+func newReport(o options, results []verbs.Result) *report {
+	r := &report{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: o.rounds, SliceNS: o.slice.Nanoseconds()}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if f := strings.Fields(string(b)); len(f) >= 3 {
+			r.Load = strings.Join(f[:3], " ")
+		}
+	}
+	for _, x := range results {
+		find := func(name, op string) *verbs.Result {
+			for i := range results {
+				if y := &results[i]; y.Name == name && y.Op == op && y.Shape == x.Shape {
+					return y
+				}
+			}
+			return nil
+		}
+		// A Read is compared with the others' Write: they have no Read.
+		like := x.Op
+		if like == verbs.Read {
+			like = verbs.Write
+		}
+		ratio := func(name string) float64 {
+			if y := find(name, like); y != nil && x.Name != name {
+				return y.NS / x.NS
+			}
+			return 0
+		}
+		one := row{
+			Name: x.Name, Op: x.Op, Shape: x.Shape.String(), Size: x.Shape.Size, Depth: x.Shape.Depth,
+			NS: x.NS, Low: x.Low, CPU: x.CPU,
+			ToTCP: ratio(verbs.TCP), ToFramed: ratio(verbs.Framed), ToSegments: ratio(verbs.Segments),
+			Targets: targets(x, find),
+		}
+		if x.Op != verbs.Call {
+			one.MBps = float64(x.Shape.Size) / x.NS * 1e3
+			one.CPUper = x.CPU / float64(x.Shape.Size)
+		}
+		r.Rows = append(r.Rows, one)
+	}
+	return r
+}
+
+func (r *report) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "\t")
+	return e.Encode(r)
+}
+
+func (r *report) writeTable(w io.Writer) error {
+	load := ""
+	if r.Load != "" {
+		load = ", load " + r.Load
+	}
+	fmt.Fprintf(w, "%s, %d CPUs%s; medians of %d rounds of %v ms; ratios are of speeds\n",
+		r.Go, r.CPUs, load, r.Rounds, float64(r.SliceNS)/1e6)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, bulk := range []bool{false, true} {
+		fmt.Fprintln(tw)
+		if bulk {
+			fmt.Fprintln(tw, "bulk\t\tMB/s\tCPU ns/B\t/tcp\t/framed\t/segments\ttargets")
+		} else {
+			fmt.Fprintln(tw, "calls\t\tus\tper s\tCPU us\t/tcp\t/framed\ttargets")
+		}
+		for _, x := range r.Rows {
+			switch {
+			case (x.Op != verbs.Call) != bulk:
+			case bulk:
+				fmt.Fprintf(tw, "%s %s\t%s\t%.0f\t%.2f\t%s\t%s\t%s\t%s\n", x.Name, x.Op, x.Shape, x.MBps, x.CPUper,
+					cell(x.ToTCP), cell(x.ToFramed), cell(x.ToSegments), join(x.Targets))
+			default:
+				fmt.Fprintf(tw, "%s\t%s\t%.2f\t%.0f\t%.2f\t%s\t%s\t%s\n", x.Name, x.Shape, x.NS/1e3, 1e9/x.NS, x.CPU/1e3,
+					cell(x.ToTCP), cell(x.ToFramed), join(x.Targets))
+			}
+		}
+	}
+	return tw.Flush()
+}
+
+// cell is a ratio, or nothing.
+func cell(ratio float64) string {
+	if ratio == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", ratio)
+}
+
+func join(all []target) string {
+	var s []string
+	for _, t := range all {
+		s = append(s, t.String())
+	}
+	return strings.Join(s, "; ")
+}

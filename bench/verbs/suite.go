@@ -1,0 +1,230 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Run does n operations and returns how long they took.
+type Run = func(n int) (time.Duration, error)
+
+// Names of what is measured besides the networked providers.
+const (
+	TCP      = "tcp"
+	Framed   = "framed"
+	FramedGo = "framed-go"
+	Segments = "segments"
+	Mem      = "mem"
+)
+
+// Operations.
+const (
+	Call  = "call"  // there and back; of one outstanding p50, of more the mean
+	Write = "write" // from client to server
+	Read  = "read"  // from server to client
+)
+
+// Result is one row of figures.
+type Result struct {
+	Name  string // TCP and so on, or a provider's
+	Op    string
+	Shape Shape
+
+	NS       float64 // an operation, median of the rounds
+	Low      float64 // an operation in the fastest round
+	CPU      float64 // ns an operation, both ends, median of the rounds; 0: unknown
+	InMemory bool    // both ends in one process
+}
+
+// A suite is all that is compared.
+type suite struct {
+	server *server
+	ctx    context.Context
+	cases  []*timed
+	closes []func() error
+}
+
+// timed is a case whose processor time is taken along.
+type timed struct {
+	Result
+	run Run
+	cpu []float64
+}
+
+// Compare measures everything in the same rounds, each case for about slice in
+// every round.
+func Compare(rounds int, slice time.Duration) (results []Result, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel() // bounds the setting up; a broken connection ends the rest
+	srv, err := startServer()
+	if err != nil {
+		return nil, err
+	}
+	s := &suite{server: srv, ctx: ctx, closes: []func() error{srv.close}}
+	defer func() {
+		for _, f := range slices.Backward(s.closes) {
+			err = errors.Join(err, f())
+		}
+	}()
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	var cases []measure.Case
+	for _, t := range s.cases {
+		cases = append(cases, measure.Case{Name: fmt.Sprintf("%s, %s, %v", t.Name, t.Op, t.Shape), Run: t.withCPU(srv)})
+	}
+	figures, err := measure.Interleaved(cases, rounds, slice)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range s.cases {
+		t.NS, t.Low = figures[i].NS, figures[i].Low
+		last := t.cpu[len(t.cpu)-rounds:] // those before belong to the calibration
+		slices.Sort(last)
+		t.CPU = last[len(last)/2]
+		results = append(results, t.Result)
+	}
+	return results, nil
+}
+
+// withCPU notes the processor time of each run, an operation.
+func (t *timed) withCPU(srv *server) Run {
+	used := func() (int64, error) {
+		own := cpuTime()
+		if t.InMemory {
+			return own, nil
+		}
+		other, err := srv.cpuTime()
+		return own + other, err
+	}
+	return func(n int) (time.Duration, error) {
+		before, err := used()
+		if err != nil {
+			return 0, err
+		}
+		took, err := t.run(n)
+		if err != nil {
+			return 0, err
+		}
+		after, err := used()
+		t.cpu = append(t.cpu, float64(after-before)/float64(n))
+		return took, err
+	}
+}
+
+func (s *suite) add(name, op string, shape Shape, run Run) {
+	s.cases = append(s.cases, &timed{Result: Result{Name: name, Op: op, Shape: shape, InMemory: name == Mem}, run: run})
+}
+
+// The loads.
+var (
+	single = Shape{128, 1}
+	calls  = []Shape{{128, 32}, {128, 256}}
+	bulk   = []Shape{{64 << 10, 16}, {1 << 20, 8}}
+)
+
+// open makes all connections and the cases over them.
+func (s *suite) open() error {
+	tcp := s.server.addrs["tcp"]
+	conn, err := greet(tcp, kindEcho, single)
+	if err != nil {
+		return err
+	}
+	s.closeLater(conn)
+	s.add(TCP, Call, single, pingPong(conn, single))
+	for _, shape := range bulk {
+		conn, err := greet(tcp, kindSink, shape)
+		if err != nil {
+			return err
+		}
+		s.closeLater(conn)
+		s.add(TCP, Write, shape, stream(conn, shape))
+	}
+	all := append([]Shape{single}, calls...)
+	if err := s.openFramed(Framed, kindFramed, Call, all...); err != nil {
+		return err
+	}
+	if err := s.openFramed(FramedGo, kindFramedGo, Call, all...); err != nil {
+		return err
+	}
+	some := append([]Shape{{4 << 10, 32}}, bulk...)
+	if err := s.openFramed(Framed, kindFramed, Write, some...); err != nil {
+		return err
+	}
+	if err := s.openFramed(Segments, kindSegments, Write, some...); err != nil {
+		return err
+	}
+	if err := s.openMem(); err != nil {
+		return fmt.Errorf("%s: %w", Mem, err)
+	}
+	for _, p := range networked() {
+		dev, err := p.open()
+		if err == nil {
+			s.closes = append(s.closes, dev.Close)
+			err = s.openProvider(p.name, dev, s.server.addrs[p.name])
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (s *suite) closeLater(c io.Closer) { s.closes = append(s.closes, c.Close) }
+
+func (s *suite) openFramed(name string, k kind, op string, shapes ...Shape) error {
+	for _, shape := range shapes {
+		c, err := dialFramed(s.server.addrs["tcp"], k, shape)
+		if err != nil {
+			return err
+		}
+		s.closeLater(c.conn)
+		s.add(name, op, shape, c.run)
+	}
+	return nil
+}
+
+// openMem has both ends here. Its devices are left to the end of the process.
+func (s *suite) openMem() error {
+	net := mem.New(nil)
+	there, err := net.Open("server", nil)
+	if err != nil {
+		return err
+	}
+	ln, err := there.Listen(s.ctx, "bench")
+	if err != nil {
+		return err
+	}
+	s.closeLater(ln)
+	go acceptProvider(s.ctx, there, ln)
+	here, err := net.Open("client", nil)
+	if err != nil {
+		return err
+	}
+	return s.openProvider(Mem, here, ln.Addr())
+}
+
+func (s *suite) openProvider(name string, dev rdma.Device, addr string) error {
+	for _, shape := range append([]Shape{single}, bulk...) {
+		c, err := dialProvider(s.ctx, dev, addr, shape)
+		if err != nil {
+			return err
+		}
+		s.closes = append(s.closes, c.close)
+		if shape == single {
+			s.add(name, Call, shape, latencies(c.call))
+			continue
+		}
+		s.add(name, Write, shape, c.bulk(rdma.RDMAWrite))
+		s.add(name, Read, shape, c.bulk(rdma.RDMARead))
+	}
+	return nil
+}

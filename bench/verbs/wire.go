@@ -1,0 +1,169 @@
+package verbs
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+)
+
+// headerSize is the length of a frame's header, that of an RDMA_Write in
+// draft-williams-rdmatcp-00 §2.
+const headerSize = 32
+
+// header is what a frame says: a part of a payload, and where it belongs.
+type header struct {
+	slot   uint32 // which of the outstanding operations
+	length uint32 // octets that follow
+	offset uint32 // of the first of them in the payload
+	last   bool   // the payload is complete
+}
+
+func (h header) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, h.slot)
+	b = binary.BigEndian.AppendUint32(b, h.length)
+	b = binary.BigEndian.AppendUint32(b, h.offset)
+	var last uint32
+	if h.last {
+		last = 1
+	}
+	b = binary.BigEndian.AppendUint32(b, last)
+	return append(b, make([]byte, headerSize-16)...)
+}
+
+func parseHeader(b []byte) header {
+	return header{
+		slot:   binary.BigEndian.Uint32(b),
+		length: binary.BigEndian.Uint32(b[4:]),
+		offset: binary.BigEndian.Uint32(b[8:]),
+		last:   binary.BigEndian.Uint32(b[12:]) != 0,
+	}
+}
+
+// reader reads headers through a buffer and payload past it.
+type reader struct {
+	conn       net.Conn
+	buf        []byte
+	start, end int
+}
+
+// newReader chooses the buffer: many small frames in one read, but little of a
+// large payload, which would have to be copied.
+func newReader(conn net.Conn, s Shape) *reader {
+	n := 64 << 10
+	if s.Size > 2*small {
+		n = 512
+	}
+	return &reader{conn: conn, buf: make([]byte, n)}
+}
+
+func (r *reader) buffered() int { return r.end - r.start }
+
+// next returns n octets, valid until the next call; n is less than the buffer.
+func (r *reader) next(n int) ([]byte, error) {
+	if r.buffered() < n {
+		r.end = copy(r.buf, r.buf[r.start:r.end])
+		r.start = 0
+		k, err := io.ReadAtLeast(r.conn, r.buf[r.end:], n-r.end)
+		r.end += k
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.start += n
+	return r.buf[r.start-n : r.start], nil
+}
+
+// into fills p.
+func (r *reader) into(p []byte) error {
+	n := copy(p, r.buf[r.start:r.end])
+	r.start += n
+	_, err := io.ReadFull(r.conn, p[n:])
+	return err
+}
+
+// small is the longest payload that is copied next to its header: cheaper than
+// an element of its own for writev.
+const small = 4 << 10
+
+// writer sends what several goroutines queue; whoever finds nobody writing
+// writes all of it at once.
+type writer struct {
+	conn net.Conn
+
+	mu            sync.Mutex
+	queued, spare batch
+	busy          bool
+	err           error
+}
+
+// batch is what one writev sends: octets of its own, and among them, at each
+// break, those of somebody else.
+type batch struct {
+	own    []byte
+	breaks []part
+	iov    net.Buffers
+}
+
+type part struct {
+	at   int // in own
+	body []byte
+}
+
+func (b *batch) add(body []byte) {
+	if len(body) <= small {
+		b.own = append(b.own, body...)
+	} else {
+		b.breaks = append(b.breaks, part{len(b.own), body})
+	}
+}
+
+func (b *batch) write(conn net.Conn) error {
+	iov, from := b.iov[:0], 0
+	for _, p := range b.breaks {
+		iov, from = append(iov, b.own[from:p.at], p.body), p.at
+	}
+	iov = append(iov, b.own[from:])
+	b.iov = iov // WriteTo consumes the slice that it is called on
+	_, err := iov.WriteTo(conn)
+	clear(b.breaks)
+	b.own, b.breaks = b.own[:0], b.breaks[:0]
+	return err
+}
+
+// queue runs add under the lock: frames of one call stay together.
+func (w *writer) queue(add func(*batch)) {
+	w.mu.Lock()
+	add(&w.queued)
+	w.mu.Unlock()
+}
+
+// flush sends what is queued, unless somebody is about to. With yield it lets
+// others queue theirs first.
+func (w *writer) flush(yield bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy {
+		return w.err
+	}
+	w.busy = true
+	for len(w.queued.own) > 0 && w.err == nil {
+		if yield {
+			w.mu.Unlock()
+			runtime.Gosched()
+			w.mu.Lock()
+		}
+		b := w.queued
+		w.queued, w.spare = w.spare, batch{}
+		w.mu.Unlock()
+		err := b.write(w.conn)
+		w.mu.Lock()
+		w.spare, w.err = b, err
+	}
+	w.busy = false
+	if w.err != nil {
+		w.conn.Close() // the reader tells those whose frames were queued
+	}
+	return w.err
+}
