@@ -1,0 +1,147 @@
+package engine_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// bench is an engine with its memory, and a log of what it wants done. There is no provider.
+type bench struct {
+	t    *testing.T
+	e    *engine.Engine
+	cfg  engine.Config
+	now  time.Duration
+	recv int // Receives posted
+	sent [][]byte
+	ids  []uint64 // of signaled sends not completed
+	log  strings.Builder
+	done []*engine.Call
+	reqs []*engine.Request
+	out  []*engine.Request // released
+	fail error
+	at   time.Duration
+}
+
+func newBench(t *testing.T, role engine.Role, credits, wrs int) *bench {
+	b := &bench{t: t}
+	b.cfg = engine.Config{
+		Role: role, SendWRs: wrs, ChainTimeout: time.Second,
+		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
+	}
+	for i := range credits {
+		b.cfg.Send = append(b.cfg.Send, engine.Buffer{Offset: i, Bytes: make([]byte, 1024)})
+		b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)})
+	}
+	b.e = engine.New(b.cfg)
+	b.step(engine.Event{Kind: engine.EventStart})
+	return b
+}
+
+// step runs events and does what the engine wants; sinks are given at once.
+func (b *bench) step(events ...engine.Event) {
+	b.t.Helper()
+	f := b.e.Step(b.now, events)
+	b.recv += len(f.Recvs)
+	for _, wr := range f.Recvs {
+		fmt.Fprintf(&b.log, "recv %d\n", wr.WRID)
+	}
+	for _, wr := range f.Sends {
+		total := 0
+		for _, s := range wr.SGL {
+			total += s.Length
+		}
+		fmt.Fprintf(&b.log, "%v %d bytes", wr.Opcode, total)
+		if wr.Opcode == verbs.Send { // send buffers have the number of their element as offset
+			b.sent = append(b.sent, append([]byte(nil), b.cfg.Send[wr.SGL[0].Offset].Bytes[:total]...))
+		}
+		if wr.RKey != 0 {
+			fmt.Fprintf(&b.log, " key %#x at %#x", wr.RKey, wr.RemoteAddr)
+		}
+		fmt.Fprintf(&b.log, " %v\n", wr.Flags)
+		if wr.Flags&verbs.SendSignaled != 0 {
+			b.ids = append(b.ids, wr.WRID)
+		}
+	}
+	if f.Fail != nil {
+		fmt.Fprintf(&b.log, "fail\n")
+		b.fail = f.Fail
+	}
+	b.done = append(b.done, f.Done...)
+	b.reqs = append(b.reqs, f.Deliver...)
+	b.out = append(b.out, f.Release...)
+	for _, r := range f.Release {
+		fmt.Fprintf(&b.log, "release %#x: %v\n", r.XID, r.Err)
+	}
+	b.at = f.Deadline
+	var next []engine.Event
+	for _, r := range f.Sinks {
+		r.Sink = engine.Buffer{Bytes: bytes.Repeat([]byte{0xa5}, r.SinkSize)}
+		next = append(next, engine.Event{Kind: engine.EventSink, Request: r})
+	}
+	b.check()
+	if len(next) > 0 {
+		b.step(next...)
+	}
+}
+
+// check is what must hold between any two events.
+func (b *bench) check() {
+	b.t.Helper()
+	s := b.e.Stats()
+	if s.SendQueueFilled > b.cfg.SendWRs {
+		b.t.Errorf("%d entries of the send queue in use, it has %d", s.SendQueueFilled, b.cfg.SendWRs)
+	}
+	if s.PostedRecvs > len(b.cfg.Recv) {
+		b.t.Errorf("%d Receives posted, there are %d", s.PostedRecvs, len(b.cfg.Recv))
+	}
+	if b.cfg.Role == engine.Responder && b.fail == nil && s.PostedRecvs+s.InFlight != len(b.cfg.Recv) {
+		b.t.Errorf("%d Receives posted and %d Calls in work, of %d", s.PostedRecvs, s.InFlight, len(b.cfg.Recv))
+	}
+}
+
+// receive gives a message to Receive i.
+func (b *bench) receive(i int, msg []byte) {
+	b.t.Helper()
+	for k := range b.cfg.Recv[i].Bytes {
+		b.cfg.Recv[i].Bytes[k] = 0x5a // T20: what an earlier message left
+	}
+	n := copy(b.cfg.Recv[i].Bytes, msg)
+	b.recv--
+	b.step(completion(verbs.WC{WRID: uint64(i), Opcode: verbs.WCRecv, ByteLen: uint32(n)}))
+}
+
+// complete ends the oldest signaled request.
+func (b *bench) complete() {
+	b.t.Helper()
+	id := b.ids[0]
+	b.ids = b.ids[1:]
+	b.step(completion(verbs.WC{WRID: id, Opcode: verbs.WCSend}))
+}
+
+func completion(wc verbs.WC) engine.Event {
+	return engine.Event{Kind: engine.EventCompletion, WC: wc}
+}
+
+// logged gives the log since the last time.
+func (b *bench) logged() string {
+	s := b.log.String()
+	b.log.Reset()
+	return s
+}
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
