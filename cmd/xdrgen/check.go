@@ -14,7 +14,13 @@ func (c *checkCmd) run(env environment) int {
 	if err != nil {
 		return usage(env, err)
 	}
-	r, err := sema.Compile(sema.Options{Files: c.Files, Include: c.Include, Defines: defs})
+	given, err := types(c.Type)
+	if err != nil {
+		return usage(env, err)
+	}
+	r, err := sema.Compile(sema.Options{
+		Files: c.Files, Include: c.Include, Defines: defs, Types: given, Imports: c.Import,
+	})
 	if err != nil {
 		return failed(env, err)
 	}

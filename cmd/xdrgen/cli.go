@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // Exit codes, the same in all commands.
@@ -21,6 +22,7 @@ const (
 
 // environment is what the command has of the world.
 type environment struct {
+	stdin          io.Reader // nil for none
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	terminal       func(io.Writer) bool
@@ -35,14 +37,22 @@ type unitFlags struct {
 	Files   []string `arg:"" name:"file"`
 }
 
+// outsideFlags give what the files use and do not declare.
+type outsideFlags struct {
+	Type   []string `name:"type" sep:"none"`
+	Import []string `name:"import" sep:"none"`
+}
+
 type checkCmd struct {
 	unitFlags
+	outsideFlags
 	Strict bool   `name:"strict"`
 	Format string `name:"format" enum:"text,json" default:"text"`
 }
 
 type genCmd struct {
 	unitFlags
+	outsideFlags
 	Out        string `short:"o" name:"out" required:""`
 	Package    string `name:"package" required:""`
 	ImportRoot string `name:"import-root"`
@@ -52,6 +62,9 @@ type genCmd struct {
 type commandLine struct {
 	Check   checkCmd `cmd:""`
 	Gen     genCmd   `cmd:""`
+	Diff    diffCmd  `cmd:""`
+	Dump    dumpCmd  `cmd:""`
+	JSON    jsonCmd  `cmd:"" name:"json"`
 	Version struct{} `cmd:""`
 }
 
@@ -70,7 +83,7 @@ func run(args []string, env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
-	ctx, err := parser.Parse(normalise(args))
+	ctx, err := parser.Parse(filesLast(parser.Model, normalise(args)))
 	if err != nil {
 		return usage(env, err)
 	}
@@ -79,6 +92,12 @@ func run(args []string, env environment) int {
 		return line.Check.run(env)
 	case "gen":
 		return line.Gen.run(env)
+	case "diff":
+		return line.Diff.run(env)
+	case "dump":
+		return line.Dump.run(env)
+	case "json":
+		return line.JSON.run(env)
 	}
 	fmt.Fprintln(env.stdout, version())
 	return exitClean
@@ -163,6 +182,19 @@ func defines(list []string) (map[string]string, error) {
 			return nil, fmt.Errorf("-D %s: found %s, expected name or name=value", d, diag.Quote(name))
 		}
 		out[name] = value
+	}
+	return out, nil
+}
+
+// types reads the values of -type.
+func types(list []string) ([]sema.Given, error) {
+	var out []sema.Given
+	for _, t := range list {
+		name, xdr, _ := strings.Cut(t, "=")
+		if !isName(name) || strings.TrimSpace(xdr) == "" {
+			return nil, fmt.Errorf("-type %s: expected NAME=XDRTYPE, such as -type 'netobj=opaque<1024>'", t)
+		}
+		out = append(out, sema.Given{Name: name, XDR: xdr})
 	}
 	return out, nil
 }

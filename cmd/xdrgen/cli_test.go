@@ -43,6 +43,7 @@ func TestExitCodes(t *testing.T) {
 		{"check -strict " + file("warn"), exitFindings},
 		{"check --strict " + file("warn"), exitFindings},
 		{"check " + file("warn") + " -strict", exitFindings},
+		{"check " + file("ok") + " -strict " + file("warn") + " -errors 3", exitFindings},
 		{"check " + file("bad"), exitFindings},
 		{"check -format json " + file("bad"), exitFindings},
 		{"check -format=json " + file("bad"), exitFindings},

@@ -17,42 +17,11 @@ import (
 )
 
 // run compiles one unit to Go. The names of the files that changed go to
-// stdout; with errors, nothing is written. Warnings are counted, check shows
-// them.
+// stdout; with errors, nothing is written.
 func (g *genCmd) run(env environment) int {
-	defs, err := defines(g.Define)
-	if err != nil {
-		return usage(env, err)
-	}
-	if !token.IsIdentifier(g.Package) {
-		return usage(env, fmt.Errorf("-package %s: expected a Go package name", g.Package))
-	}
-	r, err := sema.Compile(sema.Options{
-		Files: g.Files, Include: g.Include, Defines: defs, ImportRoot: g.ImportRoot, BindFile: g.Bind, Generate: true,
-	})
-	if err != nil {
-		return failed(env, err)
-	}
-	var files []gogen.File
-	if r.Unit != nil {
-		var more []diag.Diagnostic
-		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
-			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")),
-		})
-		if err != nil {
-			return failed(env, err)
-		}
-		r.Diags = append(r.Diags, more...)
-		diag.Sort(r.Diags, r.Files)
-	}
-	errs, warnings := diag.Count(r.Diags)
-	shown, hidden := diag.Limit(onlyErrors(r.Diags), g.Errors)
-	if err := printText(env.stderr, shown, color(g.Color, env.stderr, env)); err != nil {
-		return failed(env, err)
-	}
-	summary(env.stderr, errs, warnings, hidden)
-	if errs > 0 {
-		return exitFindings
+	files, code := g.generate(env)
+	if code != exitClean {
+		return code
 	}
 	if err := os.MkdirAll(g.Out, 0o777); err != nil {
 		return failed(env, err)
@@ -68,6 +37,52 @@ func (g *genCmd) run(env environment) int {
 		}
 	}
 	return exitClean
+}
+
+// generate compiles one unit to Go. The errors go to stderr, warnings are
+// counted there: check shows them. An exit code other than exitClean means
+// that there are no files.
+func (g *genCmd) generate(env environment) ([]gogen.File, int) {
+	defs, err := defines(g.Define)
+	if err != nil {
+		return nil, usage(env, err)
+	}
+	given, err := types(g.Type)
+	if err != nil {
+		return nil, usage(env, err)
+	}
+	if !token.IsIdentifier(g.Package) {
+		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name", g.Package))
+	}
+	r, err := sema.Compile(sema.Options{
+		Files: g.Files, Include: g.Include, Defines: defs, Types: given, Imports: g.Import,
+		ImportRoot: g.ImportRoot, BindFile: g.Bind, Generate: true,
+	})
+	if err != nil {
+		return nil, failed(env, err)
+	}
+	var files []gogen.File
+	if r.Unit != nil {
+		var more []diag.Diagnostic
+		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
+			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")),
+		})
+		if err != nil {
+			return nil, failed(env, err)
+		}
+		r.Diags = append(r.Diags, more...)
+		diag.Sort(r.Diags, r.Files)
+	}
+	errs, warnings := diag.Count(r.Diags)
+	shown, hidden := diag.Limit(onlyErrors(r.Diags), g.Errors)
+	if err := printText(env.stderr, shown, color(g.Color, env.stderr, env)); err != nil {
+		return nil, failed(env, err)
+	}
+	summary(env.stderr, errs, warnings, hidden)
+	if errs > 0 {
+		return nil, exitFindings
+	}
+	return files, exitClean
 }
 
 func onlyErrors(ds []diag.Diagnostic) []diag.Diagnostic {

@@ -11,6 +11,12 @@ func help(topic string) (text string, ok bool) {
 		return helpCheck + helpUnit + helpExit, true
 	case "gen":
 		return helpGen + helpUnit + helpBind + helpExit, true
+	case "diff":
+		return helpDiff + helpUnit + helpExit, true
+	case "dump":
+		return helpDump + helpData + helpUnit + helpExit, true
+	case "json":
+		return helpJSON + helpData + helpUnit + helpExit, true
 	case "version":
 		return "Usage: xdrgen version\n\nPrint the version of this tool.\n", true
 	case "sidecar":
@@ -31,9 +37,12 @@ Examples:
 Commands:
   check     check the files of one unit
   gen       write the Go package of one unit
+  diff      show what gen would change
+  dump      show the bytes of a value, item by item
+  json      turn XDR into JSON, and JSON into XDR
   version   print the version of this tool
 
-Further help: xdrgen help check, gen, sidecar, exit-codes
+Further help: xdrgen help COMMAND, sidecar, exit-codes
 `
 
 const helpCheck = `Check the files of one unit: files that share one scope.
@@ -72,11 +81,17 @@ nothing is written.
 
 const helpUnit = `  -I DIR             folder of units: #include "unit/file.x" is looked for there first
   -D NAME=VALUE      constant, or with no value a flag for #ifdef
+  -type NAME=XDR     type that the files use and do not declare: -type 'netid=string<64>'
+  -import FILE       as #include "FILE"
   -errors N          stop after N errors; 0 shows all (default 20)
   -color WHEN        auto, always or never; NO_COLOR and TERM=dumb are minded
 
 An #include of a file in another folder imports that folder as a unit: its
 declarations can be used and are not written again.
+
+A name that no file declares is looked for in %#define lines, then in the .x
+files of the same name as the C headers included, then in a prelude of the RPC
+library's own (netobj, opaque_auth, AUTH_SYS, ...); each is warned about.
 `
 
 const helpBind = `
@@ -85,6 +100,8 @@ Sidecar, one statement a line, # begins a comment:
   prefix   TEXT                      dropped from Go names
   rename   XDRNAME GoName            also struct.field
   import   unit/file.x               as #include
+  type     NAME XDRTYPE              declared elsewhere: type netid string<64>
+  define   NAME VALUE                constant declared elsewhere
   open     ENUM                      takes numbers that are no members
   code     SPACE CONST TYPE|void     SPACE: header-type, property, characteristic, error, operation
   ddp      PROGRAM.VERSION.PROC args|result field.path.to.item

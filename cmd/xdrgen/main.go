@@ -2,6 +2,10 @@
 //
 //	xdrgen check file.x ...                    find faults
 //	xdrgen gen -o DIR -package NAME file.x ... write a Go package
+//	xdrgen diff -o DIR -package NAME file.x    show what gen would change
+//	xdrgen dump -type T DATA file.x            show the bytes of a value
+//	xdrgen json -type T DATA file.x            XDR to JSON, and back
+//	xdrgen explain CODE                        explain a finding
 //
 // xdrgen help shows everything.
 package main
@@ -10,6 +14,6 @@ import "os"
 
 func main() {
 	os.Exit(run(os.Args[1:], environment{
-		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, terminal: isTerminal,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, terminal: isTerminal,
 	}))
 }

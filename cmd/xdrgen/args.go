@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// filesLast moves the files of a command behind its flags: the parser takes
+// files in one row only, and users write them anywhere.
+func filesLast(app *kong.Application, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	takesValue := map[string]bool{}
+	for _, command := range app.Children {
+		if command.Name != args[0] {
+			continue
+		}
+		for _, f := range command.Flags {
+			takesValue["--"+f.Name] = !f.IsBool()
+			if f.Short != 0 {
+				takesValue["-"+string(f.Short)] = !f.IsBool()
+			}
+		}
+	}
+	flags, files := []string{args[0]}, []string(nil)
+	for i := 1; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--":
+			files = append(files, args[i+1:]...)
+			i = len(args)
+		case a == "-" || !strings.HasPrefix(a, "-"):
+			files = append(files, a)
+		case takesValue[a] && i+1 < len(args):
+			i++
+			flags = append(flags, a, args[i])
+		default:
+			flags = append(flags, a)
+		}
+	}
+	if len(files) == 0 {
+		return flags
+	}
+	return append(append(flags, "--"), files...)
+}

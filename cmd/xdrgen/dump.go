@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+)
+
+// dumpCmd is the command "dump".
+type dumpCmd struct {
+	dataFlags
+	Format string `name:"format" enum:"text,json" default:"text"`
+	All    bool   `name:"all"`
+	Rest   bool   `name:"rest"`
+}
+
+// run prints bytes item by item. What was read before a fault goes to stdout
+// as well; the fault itself to stderr, or into the JSON.
+func (c *dumpCmd) run(env environment) int {
+	t, name, code := c.typ(env)
+	if t == nil {
+		return code
+	}
+	data, code := c.data(env)
+	if code != exitClean {
+		return code
+	}
+	root, n, err := dynamic.Decode(data, t, dynamic.Limits{})
+	if err == nil && !c.Rest {
+		root, err = dynamic.DecodeAll(data, t, dynamic.Limits{})
+	}
+	var fault *dynamic.Error
+	errors.As(err, &fault)
+	d := dumper{data: data, name: name, all: c.All}
+	if c.Format == "json" {
+		d.json(root, n, fault)
+	} else {
+		d.text(root, n, fault)
+	}
+	if _, err := io.WriteString(env.stdout, d.b.String()); err != nil {
+		return failed(env, err)
+	}
+	if fault == nil {
+		return exitClean
+	}
+	if c.Format == "text" {
+		printFault(env, fault, name)
+	}
+	return exitFindings
+}
+
+// printFault says what is wrong with data.
+func printFault(env environment, e *dynamic.Error, name string) {
+	at := name
+	if e.Path != "" {
+		at += ": " + e.Path
+	}
+	fmt.Fprintf(env.stderr, "xdrgen: %s: offset %d (%#x): %s\n", at, e.Offset, e.Offset, e.Message)
+	fmt.Fprintf(env.stderr, "  = rule: %s\n", e.Rule())
+	if e.Note != "" {
+		fmt.Fprintf(env.stderr, "  = note: %s\n", e.Note)
+	}
+}
+
+const (
+	perLine  = 8  // bytes of hex in a line
+	maxLines = 16 // lines of one item, unless all are wanted
+)
+
+// dumper writes annotated hex:
+//
+//	offset    bytes                    path = value
+//	00000008  00 00 00 07              body.color = GREEN (7)
+type dumper struct {
+	b    strings.Builder
+	data []byte
+	name string
+	all  bool
+}
+
+func (d *dumper) text(root *dynamic.Value, n int, fault *dynamic.Error) {
+	for r := range dynamic.Rows(root) {
+		path := r.Path
+		if path == "" {
+			path = d.name
+		}
+		sep := " = "
+		if r.Role != dynamic.Data {
+			sep = ": "
+		}
+		d.lines(r.Offset, r.Length, path+sep+r.Text)
+	}
+	if fault != nil {
+		d.lines(fault.Offset, min(fault.Length, perLine), "^ fault: "+string(fault.Code))
+	} else if n < len(d.data) {
+		d.lines(n, len(d.data)-n, fmt.Sprintf("(%d bytes after the value)", len(d.data)-n))
+	}
+}
+
+// lines writes one item: its note beside the first line, the characters beside
+// the further ones.
+func (d *dumper) lines(off, length int, note string) {
+	item := d.data[off : off+length]
+	for i := 0; i == 0 || i < len(item); i += perLine {
+		if i == maxLines*perLine && !d.all {
+			fmt.Fprintf(&d.b, "%8s  ... %d bytes more, -all shows them\n", "", len(item)-i)
+			return
+		}
+		part := item[i:min(i+perLine, len(item))]
+		if i > 0 {
+			note = "  |" + ascii(part) + "|"
+		}
+		fmt.Fprintf(&d.b, "%08x  %-*s  %s\n", off+i, 3*perLine-1, fmt.Sprintf("% x", part), note)
+	}
+}
+
+func ascii(b []byte) string {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if out[i] = c; c < ' ' || c > '~' {
+			out[i] = '.'
+		}
+	}
+	return string(out)
+}
+
+// dumpItem is one line of machine output.
+type dumpItem struct {
+	V      int             `json:"v"`
+	Type   string          `json:"type"` // "item"
+	Offset int             `json:"offset"`
+	Length int             `json:"length_bytes"`
+	Hex    string          `json:"hex"`
+	Path   string          `json:"path"`
+	Role   string          `json:"role"` // value, count, present, absent, end, rest
+	XDR    string          `json:"xdr_type,omitempty"`
+	Value  json.RawMessage `json:"value,omitempty"` // of role value and count
+	Number *int64          `json:"number,omitempty"`
+}
+
+// dumpFault is the line of machine output that ends one with a fault.
+type dumpFault struct {
+	V       int    `json:"v"`
+	Type    string `json:"type"` // "error"
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Rule    string `json:"rule"`
+	Note    string `json:"note,omitempty"`
+	Where   struct {
+		Offset int    `json:"offset"`
+		Length int    `json:"length_bytes"`
+		Path   string `json:"path"`
+	} `json:"where"`
+}
+
+// dumpSummary is the last line of machine output.
+type dumpSummary struct {
+	V        int    `json:"v"`
+	Type     string `json:"type"` // "summary"
+	XDR      string `json:"xdr_type"`
+	Input    int    `json:"input_bytes"`
+	Decoded  int    `json:"decoded_bytes"`
+	Complete bool   `json:"complete"`
+}
+
+func (d *dumper) json(root *dynamic.Value, n int, fault *dynamic.Error) {
+	for r := range dynamic.Rows(root) {
+		item := dumpItem{V: 1, Type: "item", Offset: r.Offset, Length: r.Length, Path: r.Path, Role: string(r.Role),
+			Hex: hex.EncodeToString(d.data[r.Offset : r.Offset+r.Length]), XDR: dynamic.TypeName(r.Type)}
+		switch r.Role {
+		case dynamic.Data:
+			item.Value = dynamic.AppendJSON(nil, r.Value)
+			if m := r.Value.Member; m != nil {
+				number := int64(m.Value)
+				item.Number = &number
+			}
+		case dynamic.Count:
+			item.Value = fmt.Append(nil, r.Value.Word)
+		}
+		d.line(item)
+	}
+	if fault != nil {
+		f := dumpFault{V: 1, Type: "error", Code: string(fault.Code), Message: fault.Message, Rule: fault.Rule(), Note: fault.Note}
+		f.Where.Offset, f.Where.Length, f.Where.Path = fault.Offset, fault.Length, fault.Path
+		d.line(f)
+	} else if n < len(d.data) {
+		d.line(dumpItem{V: 1, Type: "item", Offset: n, Length: len(d.data) - n, Role: "rest", Hex: hex.EncodeToString(d.data[n:])})
+	}
+	d.line(dumpSummary{1, "summary", d.name, len(d.data), n, fault == nil})
+}
+
+func (d *dumper) line(v any) {
+	e := json.NewEncoder(&d.b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		fmt.Fprintf(&d.b, `{"v":1,"type":"error","code":"internal","message":%q}`+"\n", err.Error())
+	}
+}

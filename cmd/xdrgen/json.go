@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// jsonCmd is the command "json".
+type jsonCmd struct {
+	dataFlags
+	Encode  bool `name:"encode"`
+	Bare    bool `name:"bare"`
+	Compact bool `name:"compact"`
+}
+
+// jsonKey is the member of the object that holds the value, unless it is bare.
+const jsonKey = "value"
+
+// run turns XDR into JSON, or JSON into XDR.
+func (c *jsonCmd) run(env environment) int {
+	if c.Encode && c.Hex != nil {
+		return usage(env, errors.New("-hex is XDR: -encode reads JSON from a file or -"))
+	}
+	t, name, code := c.typ(env)
+	if t == nil {
+		return code
+	}
+	if c.Encode {
+		return c.encode(env, t, name)
+	}
+	data, code := c.data(env)
+	if code != exitClean {
+		return code
+	}
+	root, err := dynamic.DecodeAll(data, t, dynamic.Limits{})
+	var fault *dynamic.Error
+	if errors.As(err, &fault) {
+		printFault(env, fault, name)
+		return exitFindings
+	}
+	out, err := c.wrap(name, dynamic.AppendJSON(nil, root))
+	if err == nil {
+		_, err = env.stdout.Write(out)
+	}
+	if err != nil {
+		return failed(env, err)
+	}
+	return exitClean
+}
+
+// wrap puts the head around a value and lays it out.
+func (c *jsonCmd) wrap(name string, value []byte) ([]byte, error) {
+	if !c.Bare {
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value = fmt.Appendf(nil, `{"v":1,"type":"value","xdr_type":%s,"%s":%s}`, quoted, jsonKey, value)
+	}
+	if c.Compact {
+		return append(value, '\n'), nil
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, value, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func (c *jsonCmd) encode(env environment, t *ir.Type, name string) int {
+	text, err := c.input(env)
+	if err != nil {
+		return failed(env, err)
+	}
+	key := jsonKey
+	if c.Bare {
+		key = ""
+	}
+	root, err := dynamic.ParseJSON(text, t, key, dynamic.Limits{})
+	var out []byte
+	if err == nil {
+		out, err = dynamic.Encode(root)
+	}
+	var fault *dynamic.Error
+	if errors.As(err, &fault) {
+		p := source.NewFile("", text).Position(fault.Offset)
+		fault.Message = fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, fault.Message)
+		printFault(env, fault, name)
+		return exitFindings
+	}
+	if _, err := env.stdout.Write(form(out, c.As, env.terminal(env.stdout))); err != nil {
+		return failed(env, err)
+	}
+	return exitClean
+}
+
+// form returns bytes in the form that is wanted: by default plain, but on a
+// terminal hex.
+func form(data []byte, as string, terminal bool) []byte {
+	switch {
+	case as == "base64":
+		return append(base64.StdEncoding.AppendEncode(nil, data), '\n')
+	case as == "hex", as == "auto" && terminal:
+		return append(hex.AppendEncode(nil, data), '\n')
+	}
+	return data
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+const (
+	diffContext = 3    // equal lines around a change
+	maxEdits    = 2000 // changed lines before a shortest script is no longer looked for
+)
+
+// unified returns the unified diff that turns text a into b, "" for equal
+// texts.
+func unified(nameA, nameB string, a, b []byte) string {
+	if bytes.Equal(a, b) {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n", nameA, nameB)
+	edits := script(bytes.SplitAfter(a, []byte("\n")), bytes.SplitAfter(b, []byte("\n")))
+	for from := 0; from < len(edits); {
+		if edits[from].op == ' ' {
+			from++
+			continue
+		}
+		to := from // of the hunk: up to a run of equal lines that is long enough
+		for i := from; i < len(edits) && i <= to+2*diffContext+1; i++ {
+			if edits[i].op != ' ' {
+				to = i
+			}
+		}
+		hunk(&out, edits, max(0, from-diffContext), min(len(edits), to+1+diffContext))
+		from = to + 1
+	}
+	return out.String()
+}
+
+// edit is a line that is kept ' ', removed '-' or added '+', with the number
+// of lines of either text before it.
+type edit struct {
+	op   byte
+	line []byte
+	a, b int
+}
+
+func hunk(out *strings.Builder, edits []edit, from, to int) {
+	na, nb := 0, 0
+	for _, e := range edits[from:to] {
+		if e.op != '+' {
+			na++
+		}
+		if e.op != '-' {
+			nb++
+		}
+	}
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", extent(edits[from].a, na), extent(edits[from].b, nb))
+	for _, e := range edits[from:to] {
+		out.WriteByte(e.op)
+		out.Write(e.line)
+		if !bytes.HasSuffix(e.line, []byte("\n")) {
+			out.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+}
+
+// extent is the place of n lines after the first before.
+func extent(before, n int) string {
+	if n == 0 {
+		return fmt.Sprintf("%d,0", before)
+	}
+	return fmt.Sprintf("%d,%d", before+1, n)
+}
+
+// script returns the edits that turn a into b, all lines included.
+func script(a, b [][]byte) []edit {
+	a, b = dropEmpty(a), dropEmpty(b)
+	head := 0
+	for head < len(a) && head < len(b) && bytes.Equal(a[head], b[head]) {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && bytes.Equal(a[len(a)-1-tail], b[len(b)-1-tail]) {
+		tail++
+	}
+	ops := bytes.Repeat([]byte{' '}, head)
+	ops = append(ops, shortest(a[head:len(a)-tail], b[head:len(b)-tail])...)
+	ops = append(ops, bytes.Repeat([]byte{' '}, tail)...)
+	out := make([]edit, 0, len(ops))
+	i, j := 0, 0
+	for _, op := range ops {
+		e := edit{op: op, a: i, b: j}
+		if op == '+' {
+			e.line = b[j]
+		} else {
+			e.line = a[i]
+			i++
+		}
+		if op != '-' {
+			j++
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// dropEmpty removes the empty piece after a final newline.
+func dropEmpty(lines [][]byte) [][]byte {
+	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
+		return lines[:n-1]
+	}
+	return lines
+}
+
+// shortest returns a shortest list of operations (E. Myers' greedy method), or
+// for texts that differ in too many lines, all of a removed and all of b added.
+func shortest(a, b [][]byte) []byte {
+	n, m := len(a), len(b)
+	most := min(n+m, maxEdits)
+	reach := make([]int, 2*most+3) // by diagonal x-y, moved by most+1: the farthest x
+	var trail [][]int              // reach before each round d, from diagonal -d-1 to d+1
+	for d := 0; d <= most; d++ {
+		trail = append(trail, append([]int(nil), reach[most-d:most+d+3]...))
+		for k := -d; k <= d; k += 2 {
+			x := step(reach, most+1, d, k)
+			for x < n && x-k < m && bytes.Equal(a[x], b[x-k]) {
+				x++
+			}
+			reach[most+1+k] = x
+			if x >= n && x-k >= m {
+				return walkBack(trail, n, m)
+			}
+		}
+	}
+	return append(bytes.Repeat([]byte{'-'}, n), bytes.Repeat([]byte{'+'}, m)...)
+}
+
+// step returns where diagonal k begins in round d: a line of b added to what
+// diagonal k+1 reached, or a line of a removed after k-1. mid is diagonal 0.
+func step(reach []int, mid, d, k int) int {
+	if down(reach, mid, d, k) {
+		return reach[mid+k+1]
+	}
+	return reach[mid+k-1] + 1
+}
+
+func down(reach []int, mid, d, k int) bool {
+	return k == -d || k != d && reach[mid+k-1] < reach[mid+k+1]
+}
+
+// walkBack follows the trail from the end of both texts to their start.
+func walkBack(trail [][]int, x, y int) []byte {
+	var ops []byte
+	for d := len(trail) - 1; d >= 0; d-- {
+		k := x - y
+		start := step(trail[d], d+1, d, k)
+		if d == 0 {
+			start = 0
+		}
+		for x > start {
+			ops = append(ops, ' ')
+			x, y = x-1, y-1
+		}
+		switch {
+		case d == 0:
+		case down(trail[d], d+1, d, k):
+			ops = append(ops, '+')
+			y--
+		default:
+			ops = append(ops, '-')
+			x--
+		}
+	}
+	for i, j := 0, len(ops)-1; i < j; i, j = i+1, j-1 {
+		ops[i], ops[j] = ops[j], ops[i]
+	}
+	return ops
+}
