@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+// The program shows what it promises: one RDMA Read for the WRITE, one RDMA
+// Write for the READ, a Send each way for both, credits, and no copy.
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	if err := run(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct {
+		text string
+		n    int
+	}{
+		{" post       read id", 1},
+		{" post       write id", 1},
+		{" post       send id", 4},
+		{" invalidate key 0x", 3}, // two of the client, the server's local one
+		{"credits: 0 in flight, 8 granted", 2},
+		{"read 21000 bytes, as written: true; in the caller's own memory: true", 1},
+	} {
+		if n := strings.Count(out.String(), want.text); n != want.n {
+			t.Errorf("%q stands there %d times, want %d", want.text, n, want.n)
+		}
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+}
