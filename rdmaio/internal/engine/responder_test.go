@@ -1,0 +1,253 @@
+package engine_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+const rpcCall = "cafe0001 00000000 11111111 00000005 22222222"
+
+func short(xid uint32) string {
+	return fmt.Sprintf("%08x 00000001 00000020 00000000 00000000 00000000 00000000 %08x 00000000 33333333", xid, xid)
+}
+
+// answer gives a reply to the oldest Request delivered.
+func (b *bench) answer(a engine.Answer) *engine.Request {
+	b.t.Helper()
+	r := b.reqs[0]
+	b.reqs = b.reqs[1:]
+	r.Answer = a
+	b.step(engine.Event{Kind: engine.EventReply, Request: r})
+	return r
+}
+
+// A Call with a read chunk, by hand: inline bytes, pad and read to their places,
+// then the Reply with Receive, Writes and Send in that order (R4, R68, R73, R79, R80, R133).
+func TestCallWithChunks(t *testing.T) {
+	b := newBench(t, engine.Responder, 4, 16)
+	b.logged()
+	b.receive(0, unhex(t, `cafe0001 00000001 00000020 00000000
+		00000001 00000010 000000aa 00000005 00000000 00001000 00000000
+		00000001 00000002 000000bb 00000003 00000000 00002000 000000bc 00000009 00000000 00003000 00000000
+		00000000 `+rpcCall))
+	if diff := cmp.Diff("read 5 bytes key 0xaa at 0x1000 signaled\n", b.logged()); diff != "" {
+		t.Fatal(diff)
+	}
+	if len(b.reqs) != 0 {
+		t.Fatal("delivered before its data")
+	}
+	b.complete()
+	r := b.reqs[0]
+	want := "cafe0001000000001111111100000005" + "a5a5a5a5a5" + "000000" + "22222222"
+	if diff := cmp.Diff(want, hex.EncodeToString(r.Message)); diff != "" {
+		t.Errorf("message (a5 is what the Read would bring): %s", diff)
+	}
+	if diff := cmp.Diff([]chunk.Placed{{At: 16, Len: 5}}, r.Placed); diff != "" {
+		t.Error(diff)
+	}
+	if len(r.Lists.Reads) != 0 || len(r.Lists.Writes) != 1 {
+		t.Errorf("offers %+v", r.Lists)
+	}
+	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001"), unhex(t, "44444444")}, Data: []verbs.SGE{{Length: 7}}})
+	if diff := cmp.Diff("recv 0\nwrite 3 bytes key 0xbb at 0x2000 none\nwrite 4 bytes key 0xbc at 0x3000 none\nsend 80 bytes signaled|solicited\n", b.logged()); diff != "" {
+		t.Error(diff)
+	}
+	wantSent := unhex(t, `cafe0001 00000001 00000004 00000000
+		00000000
+		00000001 00000002 000000bb 00000003 00000000 00002000 000000bc 00000004 00000000 00003000 00000000
+		00000000 cafe0001 00000001 44444444`)
+	if diff := cmp.Diff(wantSent, b.sent[0]); diff != "" {
+		t.Error(diff)
+	}
+	if len(b.out) != 0 {
+		t.Error("memory given back before the Send completed")
+	}
+	b.complete()
+	if diff := cmp.Diff("release 0xcafe0001: <nil>\n", b.logged()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A long Reply goes to the reply chunk, an inline one returns it unused (R98, R99).
+func TestReplyChunk(t *testing.T) {
+	b := newBench(t, engine.Responder, 2, 16)
+	withReply := `cafe0001 00000001 00000020 00000000 00000000 00000000 00000001 00000001 000000cc 00000100 00000000 00004000 ` + rpcCall
+	b.receive(0, unhex(t, withReply))
+	b.receive(1, unhex(t, withReply))
+	b.logged()
+	b.answer(engine.Answer{Long: verbs.SGE{Length: 0x80}})
+	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}})
+	if diff := cmp.Diff("recv 0\nwrite 128 bytes key 0xcc at 0x4000 none\nsend 48 bytes signaled|solicited\nrecv 1\nsend 60 bytes signaled|solicited\n", b.logged()); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []string{
+		"cafe0001 00000001 00000002 00000001 00000000 00000000 00000001 00000001 000000cc 00000080 00000000 00004000",
+		"cafe0001 00000001 00000002 00000000 00000000 00000000 00000001 00000001 000000cc 00000000 00000000 00004000 cafe0001 00000001 44444444",
+	} {
+		if diff := cmp.Diff(unhex(t, want), b.sent[i]); diff != "" {
+			t.Errorf("reply %d: %s", i, diff)
+		}
+	}
+}
+
+// Grants: never more than asked for, nor than Receives back them (R129, R132, R133; T6).
+func TestGrants(t *testing.T) {
+	b := newBench(t, engine.Responder, 4, 16)
+	for i, want := range []uint32{0, 2, 3, 0xffffffff} {
+		msg := unhex(t, short(uint32(i)))
+		copy(msg[8:12], []byte{byte(want >> 24), byte(want >> 16), byte(want >> 8), byte(want)})
+		b.receive(i, msg)
+	}
+	for range 4 {
+		b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+	}
+	for i, want := range []byte{1, 2, 3, 4} {
+		if got := b.sent[i][11]; got != want {
+			t.Errorf("reply %d grants %d, want %d", i, got, want)
+		}
+	}
+}
+
+// With one send buffer busy, answers and errors wait, in order, each with its Receive: a flood is bounded (T128).
+func TestAnswersWait(t *testing.T) {
+	b := newBench(t, engine.Responder, 3, 16)
+	for i := range 3 {
+		b.receive(i, unhex(t, short(uint32(i))))
+	}
+	for range 3 {
+		b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+	}
+	for i := range 3 { // the three send buffers are in use: bad Calls get no answer yet
+		b.receive(i, unhex(t, fmt.Sprintf("%08x 00000001 00000020 00000009 00000000 00000000 00000000", 10+i)))
+	}
+	if len(b.sent) != 3 || b.recv != 0 || b.e.Stats().Waiting != 3 {
+		t.Fatalf("%d sent, %d Receives posted, %d wait", len(b.sent), b.recv, b.e.Stats().Waiting)
+	}
+	for i := range 3 {
+		b.complete()
+		if len(b.sent) != 4+i || b.sent[3+i][3] != byte(10+i) || b.recv != 1+i {
+			t.Errorf("after completion %d: %d sent, %d Receives posted", i, len(b.sent), b.recv)
+		}
+	}
+}
+
+// R14, T130: a chain that does not fit waits for room, and nothing overtakes it.
+func TestChainsWait(t *testing.T) {
+	b := newBench(t, engine.Responder, 4, 4)
+	three := "00000001 00000010 000000aa 00000004 00000000 00001000 "
+	pull := func(xid uint32) []byte {
+		return unhex(t, fmt.Sprintf("%08x 00000001 00000020 00000000 %s 00000000 00000000 00000000 %08x 00000000 11111111 00000005 22222222", xid, three+three+three, xid))
+	}
+	b.logged()
+	b.receive(0, pull(1))
+	b.receive(1, pull(2))
+	b.receive(2, unhex(t, "00000003 00000001 00000020 00000009 00000000 00000000 00000000")) // an error answer: one entry would do
+	if got := b.e.Stats(); got.SendQueueFilled != 3 || got.Waiting != 2 {
+		t.Fatalf("%+v", got)
+	}
+	b.complete()
+	if got := b.e.Stats(); got.SendQueueFilled != 4 || got.Waiting != 0 || len(b.reqs) != 1 {
+		t.Fatalf("%+v, %d delivered", got, len(b.reqs))
+	}
+}
+
+// A Call whose memory cannot be had is refused, not dropped (R125).
+func TestNoMemory(t *testing.T) {
+	b := newBench(t, engine.Responder, 2, 8)
+	msg := unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 00000004 00000000 00001000 00000000 00000000 00000000 "+rpcCall)
+	copy(b.cfg.Recv[0].Bytes, msg)
+	f := b.e.Step(0, []engine.Event{completion(verbs.WC{WRID: 0, Opcode: verbs.WCRecv, ByteLen: uint32(len(msg))})})
+	if len(f.Sinks) != 1 || f.Sinks[0].SinkSize != 24 {
+		t.Fatalf("sinks %+v", f.Sinks)
+	}
+	b.recv--
+	b.step(engine.Event{Kind: engine.EventSink, Request: f.Sinks[0], Err: errors.New("none left")})
+	if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000004 00000002"), b.sent[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The end with Requests in every state: each is released once, the one a handler has when it answers (T126).
+func TestBrokenResponder(t *testing.T) {
+	b := newBench(t, engine.Responder, 4, 8)
+	b.receive(0, unhex(t, short(1)))                                                                                                                        // answered, Send not complete
+	b.receive(1, unhex(t, short(2)))                                                                                                                        // with the handler
+	b.receive(2, unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 00000004 00000000 00001000 00000000 00000000 00000000 "+rpcCall)) // being read
+	b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+	reason := errors.New("the reason")
+	b.step(engine.Event{Kind: engine.EventBroken, Err: reason})
+	if len(b.out) != 2 {
+		t.Fatalf("%d released, want those with a chain", len(b.out))
+	}
+	r := b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+	if len(b.out) != 3 || b.out[2] != r || r.Err != reason {
+		t.Errorf("late answer: %v", r.Err)
+	}
+}
+
+// Refused by the driver: T52, T57.
+func TestRefuseAnswer(t *testing.T) {
+	b := newBench(t, engine.Responder, 2, 8)
+	b.receive(0, unhex(t, short(0xcafe0001)))
+	b.answer(engine.Answer{Refuse: header.ErrChunk, Payload: [][]byte{make([]byte, 8)}})
+	if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000004 00000002"), b.sent[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzEngine feeds both roles any bytes as messages, answers what is delivered, and holds the invariants
+// of check after each step.
+func FuzzEngine(f *testing.F) {
+	f.Add(unhex(f, short(1)), true)
+	f.Add(unhex(f, "cafe0001 00000001 00000020 00000000 00000001 00000010 000000aa 00000005 00000000 00001000 00000000 00000001 00000001 000000bb 00000009 00000000 00002000 00000000 00000000 "+rpcCall), true)
+	f.Add(unhex(f, "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000001 11223344"), false)
+	f.Add(unhex(f, "00000001 00000001 00000004 00000004 00000002"), false)
+	f.Fuzz(func(t *testing.T, msg []byte, responder bool) {
+		if len(msg) > 1024 {
+			return
+		}
+		if responder {
+			b := newBench(t, engine.Responder, 2, 64)
+			for round := range 3 {
+				b.receive(round%2, msg)
+				for len(b.ids) > 0 {
+					b.complete()
+				}
+				for len(b.reqs) > 0 {
+					if len(b.reqs[0].Message) < 8 {
+						t.Errorf("message of %d bytes delivered", len(b.reqs[0].Message))
+					}
+					b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+				}
+				for len(b.ids) > 0 {
+					b.complete()
+				}
+				if b.recv != 2 || len(b.sent) > round+1 || b.fail != nil {
+					t.Fatalf("%d Receives posted, %d answers to %d messages, %v", b.recv, len(b.sent), round+1, b.fail)
+				}
+			}
+			return
+		}
+		b := newBench(t, engine.Requester, 2, 8)
+		c := call(1)
+		copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 1, Length: 100}})
+		b.call(c)
+		b.receive(0, msg)
+		b.receive(1, msg)
+		if b.fail == nil && b.recv != 2 {
+			t.Fatalf("%d Receives posted", b.recv)
+		}
+		b.step(engine.Event{Kind: engine.EventClose, Err: errors.New("end")})
+		if len(b.done) != 1 {
+			t.Errorf("the Call ended %d times", len(b.done))
+		}
+	})
+}
