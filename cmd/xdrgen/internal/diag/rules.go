@@ -92,6 +92,7 @@ const (
 	CHeader
 	Prelude
 	OutputOnly
+	ExtraSemicolon
 
 	BindSyntax
 	BindUnknownWord
@@ -185,6 +186,7 @@ var rules = [numRules]Info{
 	CHeader:          {"XDR0719", "c-header", Warning, "", "include the .x file that the header is made of"},
 	Prelude:          {"XDR0720", "from-prelude", Warning, "RFC 4506 §6.4", "declare it in the file, or include the file that does"},
 	OutputOnly:       {"XDR0721", "rpcgen-output", Warning, "", "take the lines out of the #if, or define the name with -D"},
+	ExtraSemicolon:   {"XDR0722", "extra-semicolon", Warning, "RFC 4506 §6.3", "remove it"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the form of a sidecar"},

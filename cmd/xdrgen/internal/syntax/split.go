@@ -98,7 +98,7 @@ func (p *splitter) at(i int) token {
 func (p *splitter) junk() {
 	t := p.toks[p.i]
 	if t.is(";") {
-		p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \";\" where a definition should begin").Helpf("remove it"))
+		p.report(diag.New(diag.ExtraSemicolon, t.span(p.f), "found \";\" where a definition should begin"))
 		p.i++
 		return
 	}
@@ -170,7 +170,7 @@ func (p *splitter) collect() []token {
 			out = append(out, open)
 			depth++
 		}
-		if p.i > first && p.startsDef(p.i) {
+		if p.i > first && p.startsDef(p.i) && !out[len(out)-1].is("(") {
 			if depth > 0 && p.restarts(p.i, column) {
 				p.report(diag.New(diag.UnclosedBrace, open.span(p.f), "this { is not closed before the next definition").
 					With(t.span(p.f), "the next definition begins here"))
