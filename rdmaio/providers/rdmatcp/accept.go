@@ -1,0 +1,154 @@
+package rdmatcp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// connRequest implements verbs.ConnRequest.
+type connRequest struct {
+	dev   *Device
+	wire  *wire
+	hello hello // the peer's; zero without profile
+
+	mu       sync.Mutex
+	answered bool
+}
+
+// AcceptConn takes a stream that exists already as the server, beginning with the
+// next byte, and waits for what its client has to say: see Device.DialConn.
+func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnRequest, error) {
+	if !d.adopt(conn) {
+		return nil, fmt.Errorf("rdmatcp: accept over a connection: device %s has %d connections, or is closed: %w", d.attrs.Name, d.cfg.MaxConnections, verbs.ErrQueueFull)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })
+	r, err := d.request(conn, time.Now().Add(d.cfg.HandshakeTimeout))
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		d.drop(conn)
+		return nil, fmt.Errorf("rdmatcp: accept over a connection from %v: %w", conn.RemoteAddr(), gone(err))
+	}
+	return r, nil
+}
+
+// request waits for a client's hello, if there is a profile.
+func (d *Device) request(conn net.Conn, limit time.Time) (*connRequest, error) {
+	w, err := newWire(d, conn, handshakeInput)
+	if err != nil {
+		return nil, err
+	}
+	r := &connRequest{dev: d, wire: w}
+	if d.cfg.Raw != nil {
+		return r, nil
+	}
+	conn.SetDeadline(limit)
+	hello, err := w.hearHello()
+	if err != nil {
+		return nil, err
+	}
+	conn.SetDeadline(time.Time{})
+	r.hello = *hello
+	return r, nil
+}
+
+// PrivateData implements verbs.ConnRequest.
+func (r *connRequest) PrivateData() []byte { return r.hello.private }
+
+// RemoteAddr implements verbs.ConnRequest.
+func (r *connRequest) RemoteAddr() string { return r.wire.conn.RemoteAddr().String() }
+
+// refuse answers for a listener that is closed or has no room.
+func (r *connRequest) refuse() { r.deny(&hello{flags: flagRefused}) }
+
+// deny sends a negative answer and closes the connection, without waiting.
+func (r *connRequest) deny(p *hello) {
+	w := r.wire
+	if r.dev.cfg.Raw != nil {
+		r.dev.drop(w.conn)
+		return
+	}
+	b, err := p.append(nil, w.stream.ConnID, w.number)
+	if err != nil {
+		b = nil
+	}
+	r.dev.goroutines.Go(func() { w.hangup(b) })
+}
+
+// Reject implements verbs.ConnRequest.
+func (r *connRequest) Reject(private []byte) error {
+	if limit := r.dev.attrs.MaxPrivateData; len(private) > limit {
+		return fmt.Errorf("rdmatcp: reject: private data of %d bytes, limit is %d: %w", len(private), limit, verbs.ErrTooLarge)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answered {
+		return fmt.Errorf("rdmatcp: reject: request was answered: %w", verbs.ErrInvalidState)
+	}
+	r.answered = true
+	r.deny(&hello{flags: flagReject, private: bytes.Clone(private)})
+	return nil
+}
+
+// Accept implements verbs.ConnRequest. The queue pair is connected when the
+// answer is on its way; that the client gave up meanwhile shows afterwards.
+func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	fail := func(err error) (*verbs.ConnInfo, error) {
+		return nil, fmt.Errorf("rdmatcp: accept from %v: %w", r.RemoteAddr(), err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answered {
+		return fail(fmt.Errorf("request was answered: %w", verbs.ErrInvalidState))
+	}
+	q, p, err := r.dev.connecting(qp, params)
+	if err != nil {
+		return fail(err)
+	}
+	r.answered = true
+	info, err := r.accept(ctx, q, p)
+	if err != nil {
+		r.dev.drop(r.wire.conn)
+		q.mu.Lock()
+		q.end(err, report{})
+		q.unlock()
+		return fail(err)
+	}
+	return info, nil
+}
+
+func (r *connRequest) accept(ctx context.Context, q *queuePair, p verbs.ConnParams) (*verbs.ConnInfo, error) {
+	w := r.wire
+	info := &verbs.ConnInfo{
+		PrivateData: bytes.Clone(r.hello.private), RemoteAddr: w.conn.RemoteAddr().String(), LocalAddr: w.conn.LocalAddr().String(),
+	}
+	if raw := r.dev.cfg.Raw; raw != nil {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		info.InitiatorDepth, info.ResponderResources = min(p.InitiatorDepth, raw.PeerResources), p.ResponderResources
+		return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, raw.MaxSend)
+	}
+	info.InitiatorDepth = min(p.InitiatorDepth, int(r.hello.resources))
+	info.ResponderResources = min(p.ResponderResources, int(r.hello.depth))
+	stop := context.AfterFunc(ctx, func() { w.conn.SetWriteDeadline(past) })
+	w.conn.SetWriteDeadline(time.Now().Add(r.dev.cfg.HandshakeTimeout))
+	err := w.sayHello(&hello{
+		maxSend: r.dev.attrs.MaxMessageSize, resources: uint16(info.ResponderResources), depth: uint16(info.InitiatorDepth), private: p.PrivateData,
+	})
+	if !stop() {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, gone(err)
+	}
+	w.conn.SetWriteDeadline(time.Time{})
+	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, r.hello.maxSend)
+}

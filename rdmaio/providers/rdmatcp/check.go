@@ -1,0 +1,167 @@
+package rdmatcp
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// accept checks a segment against the state of the connection and finds the
+// target of its payload: all that can be refused is refused before a byte is
+// placed.
+func (q *queuePair) accept(w *wire, h *segment.Header, control []byte) error {
+	q.mu.Lock()
+	defer q.unlock()
+	if q.ending {
+		return errCut
+	}
+	var oldest *segment.Read
+	if q.reads.len() > 0 {
+		r := q.sq.at(*q.reads.at(q.reads.head))
+		oldest = &segment.Read{Number: r.number, Length: uint32(r.total)}
+	}
+	learned := !w.stream.Known
+	if err := w.stream.Accept(h, oldest); err != nil {
+		return err
+	}
+	if learned {
+		q.kick()
+	}
+	in := &q.in
+	in.target, in.off = nil, int(w.stream.Offset(h))
+	if h.Type == segment.ReadResponse { // its control data means nothing
+		in.target = q.sq.at(*q.reads.at(q.reads.head)).sgl
+		return nil
+	}
+	if h.Begin {
+		in.res, in.have = h.Res, 0
+	}
+	in.have += copy(in.control[in.have:], control)
+	switch h.Type {
+	case segment.Send:
+		return q.acceptSend(h)
+	case segment.Write:
+		return q.acceptWrite(h)
+	}
+	return q.acceptRead(h)
+}
+
+// acceptSend finds a Send its Receive (R2, R3).
+func (q *queuePair) acceptSend(h *segment.Header) error {
+	in := &q.in
+	if h.Begin {
+		in.bytes = 0
+		if in.report = in.res == resReport && q.pd.dev.cfg.Raw == nil; !in.report {
+			if !q.await(func() bool { return q.rqNext < q.rq.tail }, q.pd.dev.cfg.ReceiveTimeout) {
+				if q.ending {
+					return errCut
+				}
+				return q.refuse(reasonReceiver, h.Number, 0, fmt.Sprintf("no Receive was posted for a Send for %v", q.pd.dev.cfg.ReceiveTimeout))
+			}
+			in.message = q.rqNext
+			q.rqNext++
+		}
+	}
+	if in.report {
+		if h.Payload() > 0 {
+			return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("report with %d bytes of payload, want none", h.Payload()))
+		}
+		return nil
+	}
+	r := q.rq.at(in.message)
+	if in.bytes += h.Payload(); in.bytes > r.total {
+		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalLength}
+		return q.refuse(reasonLength, h.Number, 0, fmt.Sprintf("Send of at least %d bytes, but the Receive has room for %d", in.bytes, r.total))
+	}
+	in.target = r.sgl
+	return nil
+}
+
+// acceptWrite checks the whole range of a Write at its first segment (RFC 5042
+// §6.2.1; R9).
+func (q *queuePair) acceptWrite(h *segment.Header) error {
+	in := &q.in
+	if h.Begin && h.RDMALength > 0 {
+		e, reason := q.pd.dev.region(h.BufferID).remote(q.pd, h.BufferID, h.Offset, h.RDMALength, verbs.AccessRemoteWrite)
+		if reason != "" {
+			return q.refuseAccess(h, reason)
+		}
+		in.write[0] = e
+		if !q.awaitSources(h, &e) {
+			if q.ending {
+				return errCut
+			}
+			return q.refuse(reasonSlow, h.Number, h.BufferID, "Write has to wait for a Read before it, whose data the peer does not take")
+		}
+	}
+	if h.RDMALength > 0 {
+		in.target = in.write[:]
+	}
+	return nil
+}
+
+// acceptRead checks a Read of the peer (RFC 5042 §6.3, §6.4.3.3; R9, R14).
+func (q *queuePair) acceptRead(h *segment.Header) error {
+	// What is in a write counts as answered: the peer may have it already.
+	if n := int(q.resp.tail - q.rspNext); n >= q.resources {
+		return q.refuse(reasonReads, h.Number, h.BufferID, fmt.Sprintf("Read while %d are not answered, as many as were agreed", n))
+	}
+	if h.RDMALength == 0 {
+		return nil
+	}
+	e, reason := q.pd.dev.region(h.BufferID).remote(q.pd, h.BufferID, h.Offset, h.RDMALength, verbs.AccessRemoteRead)
+	if reason != "" {
+		return q.refuseAccess(h, reason)
+	}
+	q.in.write[0] = e
+	return nil
+}
+
+func (q *queuePair) refuseAccess(h *segment.Header, reason string) error {
+	return q.refuse(reasonAccess, h.Number, h.BufferID,
+		fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s", h.Type, h.RDMALength, h.Offset, h.BufferID, reason))
+}
+
+// awaitSources waits until a Write may overwrite what an earlier Read, which it
+// must not overtake, has to send (§3.4 Order). Writes of this package may; only
+// a peer that both asks for the order and lets the two overlap gets here.
+func (q *queuePair) awaitSources(h *segment.Header, e *element) bool {
+	for i := q.resp.tail; i > q.resp.head; i-- {
+		r := q.resp.at(i - 1)
+		if r.total > 0 && segment.Waits(h.Number, h.Order, r.number) && e.overlaps(&r.source[0]) {
+			return q.await(func() bool { return q.resp.head >= i }, q.pd.dev.cfg.SendTimeout)
+		}
+	}
+	return true
+}
+
+// await waits for something that wake announces; false after the time, or when
+// the connection ends. mu is held, but not while waiting.
+func (q *queuePair) await(there func() bool, atMost time.Duration) bool {
+	if there() {
+		return true
+	}
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	for {
+		q.unlock()
+		over := false
+		select {
+		case <-q.posted:
+		case <-timer.C:
+			over = true
+		case <-q.dead:
+		}
+		q.mu.Lock()
+		switch {
+		case q.ending:
+			return false
+		case there():
+			return true
+		case over:
+			return false
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package rdmatcp
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// commit does what a segment is for, now that its CRC is right. Nothing of it
+// was reported to anyone before. mu is held.
+func (q *queuePair) commit(h *segment.Header) error {
+	switch {
+	case h.Type == segment.ReadRequest:
+		q.serve(h)
+	case !h.End, h.Type == segment.Write:
+		// A Write ends unnoticed (R6).
+	case h.Type == segment.ReadResponse:
+		q.readDone()
+	case q.in.report:
+		return q.reported()
+	default:
+		return q.deliver(h)
+	}
+	return nil
+}
+
+// serve queues a Read of the peer.
+func (q *queuePair) serve(h *segment.Header) {
+	r := q.resp.next()
+	*r = response{number: h.Number, total: int(h.RDMALength)}
+	if r.total > 0 {
+		r.source = q.in.write
+	}
+	q.resp.push()
+	q.kick()
+}
+
+// readDone completes the oldest Read of ours, which may let others begin.
+func (q *queuePair) readDone() {
+	q.sq.at(*q.reads.at(q.reads.head)).done = true
+	q.reads.pop()
+	q.completeSends()
+	q.kick()
+}
+
+// deliver gives a Send to its Receive, which completes when the Reads before it
+// have been served (§3.4 Order).
+func (q *queuePair) deliver(h *segment.Header) error {
+	in, r := &q.in, q.rq.at(q.in.message)
+	r.wc = verbs.WC{ByteLen: uint32(in.bytes)}
+	if q.pd.dev.cfg.Raw == nil {
+		r.solicited = in.res&resSolicited != 0
+		if in.res&resControl != 0 {
+			if op := binary.BigEndian.Uint32(in.control[:]); in.have < 4*controlWords || op != opInvalidate {
+				return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("%d bytes of control data that begin with operation %#x, want %d and %#x: %v", in.have, op, 4*controlWords, opInvalidate, errProfile))
+			}
+			key := binary.BigEndian.Uint32(in.control[4:])
+			if reason := q.pd.dev.region(key).invalidatable(q.pd, key); reason != "" { // RFC 5042 §6.4.5
+				return q.refuse(reasonAccess, h.Number, key, fmt.Sprintf("Send with invalidate of key 0x%08x: %s", key, reason))
+			}
+			r.invalidate, r.wc.InvalidatedRKey = key, key
+		}
+	}
+	for i := q.resp.tail; i > q.resp.head; i-- {
+		if segment.Waits(h.Number, h.Order, q.resp.at(i-1).number) {
+			r.barrier = i
+			break
+		}
+	}
+	r.done = true
+	q.completeRecvs()
+	return nil
+}
+
+// reported ends the connection for the reason that the peer gives.
+func (q *queuePair) reported() error {
+	if q.in.have < 4*reportWords {
+		return q.refuse(reasonFormat, 0, 0, fmt.Sprintf("report of %d bytes, want %d: %v", q.in.have, 4*reportWords, errProfile))
+	}
+	p := decodeReport(q.in.control[:])
+	if p.reason == reasonGoodbye {
+		q.end(verbs.ErrPeerDisconnected, report{})
+		return verbs.ErrPeerDisconnected
+	}
+	status := p.reason.status()
+	for i := q.sq.head; i < q.sqNext; i++ {
+		if r := q.sq.at(i); !r.done && r.number == p.number && r.opcode != verbs.LocalInvalidate {
+			r.done, r.status = true, status
+			break
+		}
+	}
+	err := fmt.Errorf("%w: queue pair %d: the peer refuses message %#x (buffer 0x%08x, reason %d): %w",
+		verbs.ErrConnectionBroken, q.num, p.number, p.buffer, p.reason, status.Err())
+	q.end(err, report{})
+	return err
+}

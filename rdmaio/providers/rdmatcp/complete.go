@@ -1,0 +1,166 @@
+package rdmatcp
+
+import "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+
+// notification is a completion queue's, or else a queue pair's.
+type notification struct {
+	cq *completionQueue
+	qp func()
+}
+
+// unlock releases mu and runs what became due while it was held, unless
+// another goroutine, or an outer call of this one, is at it already. So a
+// notification may post on its own queue pair, and two ends that answer each
+// other do not recurse.
+func (q *queuePair) unlock() {
+	if q.draining || len(q.due) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	q.draining = true
+	for len(q.due) > 0 {
+		batch := q.due
+		q.due = q.spare[:0]
+		q.mu.Unlock()
+		for _, n := range batch {
+			if n.cq != nil {
+				n.cq.fire()
+			} else {
+				n.qp()
+			}
+		}
+		clear(batch)
+		q.mu.Lock()
+		q.spare = batch
+	}
+	q.draining = false
+	q.mu.Unlock()
+}
+
+// push adds a completion to a queue. mu is held.
+func (q *queuePair) push(cq *completionQueue, e cqe, solicited bool) {
+	if cq.push(e, solicited) {
+		q.due = append(q.due, notification{cq: cq})
+	}
+}
+
+// wcOpcode is what a request's completion calls it.
+func (r *request) wcOpcode() verbs.WCOpcode {
+	switch r.opcode {
+	case verbs.RDMAWrite:
+		return verbs.WCRDMAWrite
+	case verbs.RDMARead:
+		return verbs.WCRDMARead
+	case verbs.LocalInvalidate:
+		return verbs.WCLocalInvalidate
+	}
+	return verbs.WCSend
+}
+
+// completeSends completes the requests that are done, in order: one that is not
+// holds up those behind it.
+func (q *queuePair) completeSends() {
+	for q.sq.len() > 0 && q.sq.at(q.sq.head).done {
+		q.completeSend()
+	}
+}
+
+// completeSend completes the oldest request.
+func (q *queuePair) completeSend() {
+	r := q.sq.at(q.sq.head)
+	wc := verbs.WC{WRID: r.wrid, Status: r.status, Opcode: r.wcOpcode(), QPNum: q.num}
+	if r.opcode == verbs.RDMARead && r.status == verbs.StatusSuccess {
+		wc.ByteLen = uint32(r.total)
+	}
+	signaled := r.flags&verbs.SendSignaled != 0
+	clear(r.sgl)
+	r.sgl = r.sgl[:0]
+	q.sq.pop()
+	q.sendRoom++
+	if wc.Status == verbs.StatusSuccess && !signaled {
+		return // its entry is freed together with that of a later signaled one
+	}
+	room := q.sendRoom
+	q.sendRoom = 0
+	q.push(q.sendCQ, cqe{wc: wc, qp: q, sendRoom: room}, false)
+}
+
+// completeRecvs completes the Receives that are done and need not wait for a
+// Read before them to be served (§3.4 Order), in order.
+func (q *queuePair) completeRecvs() {
+	for q.rq.len() > 0 {
+		r := q.rq.at(q.rq.head)
+		if !r.done || r.barrier > q.resp.head {
+			return
+		}
+		q.completeRecv()
+	}
+}
+
+// completeRecv completes the oldest Receive.
+func (q *queuePair) completeRecv() {
+	r := q.rq.at(q.rq.head)
+	if r.invalidate != 0 {
+		// The owner may have been faster since it was checked: as good. Whoever
+		// pins it waits for nothing that needs mu.
+		if mr := q.pd.dev.region(r.invalidate); mr != nil {
+			mr.invalidateKey(r.invalidate)
+		}
+	}
+	wc, solicited := r.wc, r.solicited
+	wc.WRID, wc.Opcode, wc.QPNum = r.wrid, verbs.WCRecv, q.num
+	clear(r.sgl)
+	*r = recv{sgl: r.sgl[:0]}
+	q.rq.pop()
+	q.push(q.recvCQ, cqe{wc: wc, qp: q}, solicited)
+}
+
+// end begins the end of the queue pair, if it has not begun. mu is held. last is
+// what the peer is told, if there is one.
+func (q *queuePair) end(why error, last report) {
+	if q.ending || q.State() >= verbs.StateError {
+		return
+	}
+	q.ending, q.err, q.last = true, why, last
+	close(q.dead)
+	if q.cancel != nil {
+		q.cancel(why)
+	}
+	if w := q.wire.Load(); w != nil {
+		w.stop()
+	}
+	if q.busy == 0 {
+		q.finish()
+	}
+}
+
+// leave is done with a read or write, during which mu was not held and busy was
+// counted up.
+func (q *queuePair) leave() {
+	if q.busy--; q.busy == 0 && q.ending && q.State() < verbs.StateError {
+		q.finish()
+	}
+}
+
+// finish completes all that is outstanding, when nobody touches its memory any
+// more.
+func (q *queuePair) finish() {
+	for q.sq.len() > 0 {
+		if r := q.sq.at(q.sq.head); !r.done {
+			r.status = verbs.StatusFlushed
+		}
+		q.completeSend()
+	}
+	for q.rq.len() > 0 {
+		if r := q.rq.at(q.rq.head); !r.done {
+			r.wc = verbs.WC{Status: verbs.StatusFlushed}
+		}
+		q.completeRecv()
+	}
+	q.resp, q.reads = ring[response]{}, ring[uint64]{}
+	q.state.Store(uint32(verbs.StateError))
+	if q.cfg.Notify != nil {
+		q.due = append(q.due, notification{qp: q.cfg.Notify})
+	}
+	close(q.gone)
+}

@@ -1,0 +1,197 @@
+package rdmatcp
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Config configures Open. Zero fields are the defaults, negative ones switch
+// off what can be switched off.
+type Config struct {
+	// Name is the device's name; default "rdmatcp0".
+	Name string
+
+	// Limits lowers the device's limits: zero fields keep their default, a
+	// negative number means none.
+	Limits *verbs.DeviceAttributes
+
+	// Raw, if not nil, leaves the connection profile out: see RawConfig.
+	Raw *RawConfig
+
+	// HandshakeTimeout is how long a peer that connected may take to send its
+	// part of the connection profile; default 5 s.
+	HandshakeTimeout time.Duration
+
+	// SegmentTimeout is how long a segment may take from its first byte to its
+	// last; default 10 s, which is a rate of 6.5 kB/s.
+	SegmentTimeout time.Duration
+
+	// MessageTimeout is how long the next segment of an open message may be
+	// away; default 30 s.
+	MessageTimeout time.Duration
+
+	// SendTimeout is how long one write of at most 256 KiB may take: longer than
+	// that, and the peer does not read; default 30 s.
+	SendTimeout time.Duration
+
+	// ReceiveTimeout is how long a Send may find no Receive posted; the stream
+	// waits meanwhile, and with it the answers to our Reads. Default 500 ms.
+	ReceiveTimeout time.Duration
+
+	// MaxHandshakes is how many accepted connections of a listener may be in
+	// the handshake; default 10,000. MaxConnections is how many the device has
+	// in all, those included; default 65,536. More are closed at once.
+	MaxHandshakes  int
+	MaxConnections int
+
+	// Backlog is how many connection requests may wait for Listener.Accept;
+	// default 128. More are refused.
+	Backlog int
+
+	// Rand makes handles, Connection IDs and first message numbers; default
+	// crypto/rand. Anything else is for tests.
+	Rand io.Reader
+}
+
+// RawConfig is what both sides of a connection without profile agreed on
+// elsewhere. There is no private data, no SendWithInvalidate, no reason for
+// a refusal, no solicited event; control data and the reserved bits of peers
+// are not looked at.
+type RawConfig struct {
+	// MaxSend is the longest Send of either side; default 16 MiB.
+	MaxSend uint32
+
+	// PeerResources is how many Reads the peer serves at once, which bounds
+	// ConnParams.InitiatorDepth; default 16.
+	PeerResources int
+}
+
+const (
+	defaultName     = "rdmatcp0"
+	defaultMaxSend  = 16 << 20
+	defaultRawReads = 16
+)
+
+// fill replaces zeros by defaults and checks the rest.
+func (c Config) fill() (Config, error) {
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"HandshakeTimeout", &c.HandshakeTimeout, 5 * time.Second},
+		{"SegmentTimeout", &c.SegmentTimeout, 10 * time.Second},
+		{"MessageTimeout", &c.MessageTimeout, 30 * time.Second},
+		{"SendTimeout", &c.SendTimeout, 30 * time.Second},
+		{"ReceiveTimeout", &c.ReceiveTimeout, 500 * time.Millisecond},
+	} {
+		switch {
+		case *f.value == 0:
+			*f.value = f.def
+		case *f.value < 0 && f.name == "ReceiveTimeout":
+			*f.value = 0
+		case *f.value < 0:
+			*f.value = 100 * 365 * 24 * time.Hour
+		}
+	}
+	for _, f := range []struct {
+		value *int
+		def   int
+	}{{&c.MaxHandshakes, 10_000}, {&c.MaxConnections, 1 << 16}, {&c.Backlog, 128}} {
+		switch {
+		case *f.value == 0:
+			*f.value = f.def
+		case *f.value < 0:
+			*f.value = 1 << 30
+		}
+	}
+	c.Backlog = min(c.Backlog, 1<<16) // a channel is made of it
+	if c.Name == "" {
+		c.Name = defaultName
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Raw != nil {
+		raw := *c.Raw
+		if raw.MaxSend == 0 {
+			raw.MaxSend = defaultMaxSend
+		}
+		if raw.PeerResources == 0 {
+			raw.PeerResources = defaultRawReads
+		}
+		c.Raw = &raw
+	}
+	return c, nil
+}
+
+// attributes gives the device's limits.
+func (c *Config) attributes() (verbs.DeviceAttributes, error) {
+	a := verbs.DeviceAttributes{
+		Name:                  c.Name,
+		MaxSendWR:             1 << 14,
+		MaxRecvWR:             1 << 14,
+		MaxSendSGE:            32,
+		MaxRecvSGE:            32,
+		MaxReadSGE:            32,
+		MaxCQE:                1 << 18,
+		MaxMRSize:             1 << 32, // offsets have 32 bits
+		MaxMessageSize:        1 << 30,
+		MaxInitiatorDepth:     16,
+		MaxResponderResources: 16,
+		MaxPrivateData:        maxPrivate,
+		HeapMemory:            true,
+		RemoteInvalidate:      true,
+	}
+	if l := c.Limits; l != nil {
+		for _, f := range []struct {
+			name     string
+			to       *int
+			from     int
+			none, up bool // the limit may be none; may be above the default
+		}{
+			{"MaxSendWR", &a.MaxSendWR, l.MaxSendWR, false, false}, {"MaxRecvWR", &a.MaxRecvWR, l.MaxRecvWR, false, false},
+			{"MaxSendSGE", &a.MaxSendSGE, l.MaxSendSGE, false, false}, {"MaxRecvSGE", &a.MaxRecvSGE, l.MaxRecvSGE, false, false},
+			{"MaxReadSGE", &a.MaxReadSGE, l.MaxReadSGE, false, false}, {"MaxCQE", &a.MaxCQE, l.MaxCQE, false, false},
+			{"MaxInitiatorDepth", &a.MaxInitiatorDepth, l.MaxInitiatorDepth, true, true},
+			{"MaxResponderResources", &a.MaxResponderResources, l.MaxResponderResources, true, true},
+			{"MaxPrivateData", &a.MaxPrivateData, l.MaxPrivateData, true, false},
+		} {
+			switch {
+			case f.from < 0 && f.none:
+				*f.to = 0
+			case f.from < 0, f.from > *f.to && !f.up, f.from > 1<<15:
+				return a, fmt.Errorf("rdmatcp: device %s: limit %s of %d, want 1 to %d: %w", c.Name, f.name, f.from, *f.to, verbs.ErrInvalidValue)
+			case f.from > 0:
+				*f.to = f.from
+			}
+		}
+		if l.MaxMRSize > 0 {
+			a.MaxMRSize = min(a.MaxMRSize, l.MaxMRSize)
+		}
+		if l.MaxMessageSize > 0 {
+			a.MaxMessageSize = min(a.MaxMessageSize, l.MaxMessageSize)
+		}
+	}
+	if c.Raw != nil {
+		a.MaxPrivateData, a.RemoteInvalidate = 0, false
+	}
+	return a, nil
+}
+
+// Stats counts what a device did since it was opened.
+type Stats struct {
+	Connections int64 // set up
+	Refused     int64 // at a listener: over a limit, too slow, or no handshake
+
+	// Payload by the way it took. Direct: between socket and registered memory
+	// by one system call. Staged: by a copy in between, because the segment is
+	// small (see StageLimit), the stream is no plain TCP connection, or it was
+	// read ahead or kept for an Invalidate.
+	SentDirect, SentStaged         int64
+	ReceivedDirect, ReceivedStaged int64
+}

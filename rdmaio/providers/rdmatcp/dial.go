@@ -1,0 +1,246 @@
+package rdmatcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Dial implements verbs.Dialer; addr is "host:port".
+func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	info, err := d.dial(ctx, qp, params, func(ctx context.Context) (net.Conn, error) {
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "tcp", addr)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rdmatcp: dial %q: %w", addr, err)
+	}
+	return info, nil
+}
+
+// DialConn connects a queue pair over a stream that exists already, as the
+// client, beginning with the next byte (R12): both sides must have agreed on
+// that moment, with whole messages before it. Bytes that were read ahead must
+// be given back by a net.Conn that wraps the connection. Plain *net.TCPConn
+// moves payload without a copy; on others, TLS for example, it is staged and
+// counted in Stats. The connection belongs to the device from now on, also if
+// there is an error, unless that is misuse (see verbs.Dialer).
+func (d *Device) DialConn(ctx context.Context, conn net.Conn, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	info, err := d.dial(ctx, qp, params, func(context.Context) (net.Conn, error) { return conn, nil })
+	if err != nil {
+		return nil, fmt.Errorf("rdmatcp: dial over a connection to %v: %w", conn.RemoteAddr(), err)
+	}
+	return info, nil
+}
+
+func (d *Device) dial(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams, open func(context.Context) (net.Conn, error)) (*verbs.ConnInfo, error) {
+	q, p, err := d.connecting(qp, params)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	q.mu.Lock()
+	if q.cancel = cancel; q.ending {
+		cancel(q.err)
+	}
+	q.mu.Unlock()
+	info, err := d.connect(ctx, q, p, open)
+	if err == nil {
+		return info, nil
+	}
+	if ctx.Err() != nil { // the context's own end, or that of the queue pair
+		err = context.Cause(ctx)
+	}
+	q.mu.Lock()
+	q.end(err, report{})
+	q.unlock()
+	return nil, err
+}
+
+// connect opens a stream and has the handshake over it.
+func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, open func(context.Context) (net.Conn, error)) (*verbs.ConnInfo, error) {
+	conn, err := open(ctx)
+	if err != nil {
+		if errors.Is(err, syscall.ECONNREFUSED) || isErrno(err, wsaConnRefused) {
+			return nil, fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
+		}
+		return nil, err
+	}
+	if !d.adopt(conn) {
+		return nil, fmt.Errorf("device %s has %d connections, or is closed: %w", d.attrs.Name, d.cfg.MaxConnections, verbs.ErrQueueFull)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })
+	info, err := d.introduce(conn, q, p)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+		q.mu.Lock()
+		q.end(err, report{reason: reasonGoodbye}) // its reader closes the connection
+		q.unlock()
+		return nil, err
+	}
+	if err != nil {
+		d.drop(conn)
+		return nil, err
+	}
+	return info, nil
+}
+
+// introduce sends the client's hello and waits for the server's.
+func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*verbs.ConnInfo, error) {
+	w, err := newWire(d, conn, handshakeInput)
+	if err != nil {
+		return nil, err
+	}
+	if w.stream.ConnID, err = d.random(); err != nil { // §3.4 Connection ID: the client's choice
+		return nil, err
+	}
+	w.stream.Known = true
+	info := &verbs.ConnInfo{RemoteAddr: conn.RemoteAddr().String(), LocalAddr: conn.LocalAddr().String()}
+	if raw := d.cfg.Raw; raw != nil {
+		info.InitiatorDepth, info.ResponderResources = min(p.InitiatorDepth, raw.PeerResources), p.ResponderResources
+		return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, raw.MaxSend)
+	}
+	mine := hello{maxSend: d.attrs.MaxMessageSize, resources: uint16(p.ResponderResources), depth: uint16(p.InitiatorDepth), private: p.PrivateData}
+	if err := w.sayHello(&mine); err != nil {
+		return nil, gone(err)
+	}
+	yours, err := w.hearHello()
+	if err != nil {
+		return nil, gone(err)
+	}
+	switch {
+	case yours.flags&flagRefused != 0:
+		return nil, fmt.Errorf("listener is closed or its backlog full: %w", verbs.ErrConnectionRefused)
+	case yours.flags&flagReject != 0:
+		return nil, &verbs.RejectedError{PrivateData: yours.private}
+	}
+	info.PrivateData = yours.private
+	info.InitiatorDepth = min(p.InitiatorDepth, int(yours.resources))
+	info.ResponderResources = min(p.ResponderResources, int(yours.depth))
+	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, yours.maxSend)
+}
+
+// gone says that a peer which ends or resets the stream went away.
+func gone(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("%w: %w", verbs.ErrPeerDisconnected, err)
+	}
+	return err
+}
+
+// sayHello sends our first message.
+func (w *wire) sayHello(p *hello) error {
+	b, err := p.append(nil, w.stream.ConnID, w.number)
+	if err != nil {
+		return err
+	}
+	w.number++
+	_, err = w.conn.Write(b)
+	return err
+}
+
+// hearHello waits for the peer's first message. It does not set a time limit.
+func (w *wire) hearHello() (*hello, error) {
+	b, err := w.hear(segment.PrefixSize)
+	if err != nil {
+		return nil, err
+	}
+	size, err := segment.Prefix(b)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = w.hear(size); err != nil {
+		return nil, err
+	}
+	var h segment.Header
+	if err := h.Decode(b); err != nil {
+		return nil, err
+	}
+	if h.Wire() > len(w.buf) {
+		return nil, fmt.Errorf("first message of %d bytes, want at most %d: %w", h.Wire(), len(w.buf), errProfile)
+	}
+	if b, err = w.hear(h.Wire()); err != nil {
+		return nil, err
+	}
+	control, _, n, err := segment.Open(b, &h)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.stream.Accept(&h, nil); err != nil {
+		return nil, err
+	}
+	p := new(hello)
+	if err := p.decode(&h, control); err != nil {
+		return nil, err
+	}
+	w.skip(n)
+	return p, nil
+}
+
+// hear reads ahead until n bytes are there, under the connection's own deadline.
+func (w *wire) hear(n int) ([]byte, error) {
+	for w.w-w.r < n {
+		k, err := w.conn.Read(w.buf[w.w:])
+		w.w += k
+		if err != nil && w.w-w.r < n {
+			return nil, err
+		}
+	}
+	return w.buf[w.r : w.r+n], nil
+}
+
+// connecting checks the arguments of Dial and Accept and moves the queue pair
+// to StateConnecting.
+func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queuePair, verbs.ConnParams, error) {
+	var p verbs.ConnParams
+	if params != nil {
+		p = *params
+	}
+	if len(p.PrivateData) > d.attrs.MaxPrivateData {
+		return nil, p, fmt.Errorf("private data of %d bytes, limit is %d: %w", len(p.PrivateData), d.attrs.MaxPrivateData, verbs.ErrTooLarge)
+	}
+	p.PrivateData = bytes.Clone(p.PrivateData)
+	p.InitiatorDepth = depth(p.InitiatorDepth, d.attrs.MaxInitiatorDepth)
+	p.ResponderResources = depth(p.ResponderResources, d.attrs.MaxResponderResources)
+	q, ok := qp.(*queuePair)
+	if !ok || q.pd.dev != d {
+		return nil, p, fmt.Errorf("queue pair: %w", verbs.ErrForeignObject)
+	}
+	q.mu.Lock()
+	defer q.unlock()
+	if s := q.State(); s != verbs.StateInit {
+		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.num, s, verbs.ErrInvalidState)
+	}
+	q.state.Store(uint32(verbs.StateConnecting))
+	return q, p, nil
+}
+
+// depth turns a wish into a number: 0 is the limit, negative is none.
+func depth(wish, limit int) int {
+	switch {
+	case wish < 0:
+		return 0
+	case wish == 0:
+		return limit
+	}
+	return min(wish, limit)
+}
+
+// Windows' own numbers, which the syscall package does not translate.
+const (
+	wsaAddrInUse   = syscall.Errno(10048)
+	wsaConnRefused = syscall.Errno(10061)
+)
+
+func isErrno(err error, want syscall.Errno) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && errno == want
+}

@@ -1,0 +1,200 @@
+package rdmatcp
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// step is what came of the try to add a segment to the batch.
+type step uint8
+
+const (
+	nothing step = iota // there is none that can go now
+	added
+	direct // there is one, which only the writer can send
+)
+
+// fill puts the segments that can go now into the batch, those of the two groups
+// in turn (§4), and reports whether the writer has to go on. mu is held.
+func (q *queuePair) fill(w *wire, stagedOnly bool) (more bool) {
+	q.out.first = q.sqNext
+	for !q.out.full() && !q.ending {
+		a := q.fillRequest(w, stagedOnly)
+		b := nothing
+		if !q.out.full() && !q.ending {
+			b = q.fillResponse(w, stagedOnly)
+		}
+		if a == direct || b == direct {
+			more = true
+		}
+		if a != added && b != added {
+			break
+		}
+	}
+	q.out.requests, q.out.responses = q.sqNext, q.rspNext
+	return more
+}
+
+// fillRequest adds a segment of the oldest request that is not on its way.
+func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
+	if q.sqNext == q.sq.tail {
+		return nothing
+	}
+	r := q.sq.at(q.sqNext)
+	if !q.begun {
+		switch {
+		case r.flags&verbs.SendFence != 0 && q.reads.len() > 0:
+			return nothing
+		case r.opcode == verbs.RDMARead && q.reads.len() >= q.depth: // R14
+			return nothing
+		case r.opcode == verbs.LocalInvalidate:
+			return q.localInvalidate(r)
+		}
+		if what := r.impossible(); what != "" {
+			return q.failRequest(r, verbs.StatusRemoteAccess, what)
+		}
+		q.begun, q.sqSent = true, 0
+		r.number = w.number
+		w.number++
+	}
+	h, control := w.header(segment.Send, r.number), []byte(nil)
+	h.Begin = q.sqSent == 0
+	h.Offset = uint32(q.sqSent)
+	switch r.opcode {
+	case verbs.RDMARead:
+		h.Type, h.End, h.BufferID, h.Offset, h.RDMALength = segment.ReadRequest, true, r.rkey, uint32(r.addr), uint32(r.total)
+		q.out.add(&h, nil, nil, 0, 0)
+		q.reads.next()
+		*q.reads.at(q.reads.push()) = q.sqNext
+		return q.requestBegun()
+	case verbs.RDMAWrite:
+		// Order: R5, no Write waits for another; ours may overtake our Reads.
+		h.Type, h.BufferID, h.Offset, h.RDMALength, h.Order = segment.Write, r.rkey, uint32(r.addr)+uint32(q.sqSent), uint32(r.total), segment.NoOrder
+	default:
+		if q.pd.dev.cfg.Raw == nil && r.flags&verbs.SendSolicited != 0 {
+			h.Res |= resSolicited
+		}
+		if r.opcode == verbs.SendWithInvalidate {
+			h.Res |= resControl
+			if h.Begin {
+				control = binary.BigEndian.AppendUint32(q.control[:0], opInvalidate)
+				control = binary.BigEndian.AppendUint32(control, r.invalidate)
+			}
+		}
+	}
+	if h.Begin {
+		q.per = perSegment(r.total, h.Type.MaxPayload()-4*controlWords)
+	}
+	n := min(q.per, r.total-q.sqSent)
+	h.End = q.sqSent+n == r.total
+	if n > StageLimit && stagedOnly {
+		return direct
+	}
+	if !pinAll(r.sgl) {
+		return q.failRequest(r, verbs.StatusLocalProtection, "local region was invalidated after the post")
+	}
+	q.hold(&h, control, r.sgl, q.sqSent, n)
+	q.sqSent += n
+	if h.End {
+		return q.requestBegun()
+	}
+	return added
+}
+
+// hold adds a segment from a pinned list and keeps the pins if it must.
+func (q *queuePair) hold(h *segment.Header, control []byte, sgl []element, off, n int) {
+	if !q.out.add(h, control, sgl, off, n) {
+		unpinAll(sgl)
+		return
+	}
+	for i := range sgl {
+		q.out.pins = append(q.out.pins, sgl[i].mr)
+	}
+}
+
+// requestBegun moves on to the next request.
+func (q *queuePair) requestBegun() step {
+	q.begun = false
+	q.sqNext++
+	return added
+}
+
+// impossible says why no peer could carry a request out: offsets have 32 bits.
+func (r *request) impossible() string {
+	if r.opcode != verbs.RDMAWrite && r.opcode != verbs.RDMARead || r.total == 0 {
+		return ""
+	}
+	if r.addr >= 1<<32 || r.addr+uint64(r.total) > 1<<32 {
+		return "range is beyond the 2^32 bytes that a region can have"
+	}
+	return ""
+}
+
+// perSegment splits a message evenly: bytes for each segment but the last.
+func perSegment(total, most int) int {
+	if total <= most {
+		return total
+	}
+	n := (total + most - 1) / most
+	return min((total+n-1)/n+63&^63, most)
+}
+
+// localInvalidate runs a LocalInvalidate request.
+func (q *queuePair) localInvalidate(r *request) step {
+	if len(q.out.pins) > 0 { // perhaps of that region: first write it
+		return nothing
+	}
+	mr := q.pd.dev.region(r.invalidate)
+	if mr == nil || mr.pd != q.pd || !mr.invalidateKey(r.invalidate) {
+		return q.failRequest(r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.invalidate))
+	}
+	r.done = true
+	q.sqNext++
+	q.completeSends()
+	return added
+}
+
+// failRequest ends the connection for a request that cannot be carried out, after
+// what stands before it has been sent.
+func (q *queuePair) failRequest(r *request, status verbs.Status, what string) step {
+	if !q.out.empty() {
+		return nothing
+	}
+	r.done, r.status = true, status
+	q.end(fmt.Errorf("%w: request %#x of queue pair %d: %v: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.num, r.opcode, what, status.Err()), report{reason: reasonFailed})
+	return nothing
+}
+
+// fillResponse adds a segment of the oldest Read of the peer that is not
+// answered. Responses leave in the order of their requests.
+func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
+	if q.rspNext == q.resp.tail {
+		return nothing
+	}
+	r := q.resp.at(q.rspNext)
+	h := w.header(segment.ReadResponse, r.number)
+	h.Order = segment.NoOrder
+	h.Begin, h.Offset = r.sent == 0, uint32(r.sent)
+	n := min(perSegment(r.total, h.Type.MaxPayload()), r.total-r.sent)
+	h.End = r.sent+n == r.total
+	if n > StageLimit && stagedOnly {
+		return direct
+	}
+	var source []element
+	if r.total > 0 {
+		if source = r.source[:]; !pinAll(source) {
+			if q.out.empty() {
+				q.refuse(reasonAccess, r.number, 0, "source of a Read was invalidated before all of it was sent")
+			}
+			return nothing
+		}
+	}
+	q.hold(&h, nil, source, r.sent, n)
+	if r.sent += n; h.End {
+		q.rspNext++
+	}
+	return added
+}

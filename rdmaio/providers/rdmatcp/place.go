@@ -1,0 +1,147 @@
+package rdmatcp
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// takeSmall reads the rest of a segment and checks its CRC before it places the
+// payload.
+func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
+	b, err := w.need(h.Wire())
+	if err != nil {
+		return unexpected(err)
+	}
+	end := len(b) - segment.TrailerSize
+	if err := checkCRC(h, crc.Checksum(b[:end]), b[end:]); err != nil {
+		return err
+	}
+	w.bulk = false
+	w.skip(len(b))
+	q.mu.Lock()
+	defer q.unlock()
+	if q.ending {
+		return errCut
+	}
+	if n := h.Payload(); n > 0 {
+		from := b[int(h.Length)-n : h.Length]
+		if !pinAll(q.in.target) {
+			return q.targetGone(h)
+		}
+		q.in.pieces = pieces(q.in.pieces[:0], q.in.target, q.in.off, n)
+		for _, to := range q.in.pieces {
+			from = from[copy(to, from):]
+		}
+		unpinAll(q.in.target)
+		clear(q.in.pieces)
+		q.pd.dev.stats.receivedStaged.Add(int64(n))
+	}
+	return q.commit(h)
+}
+
+// takeLarge reads the payload of a segment to its place while the CRC runs. If
+// that proves wrong the connection is dead and the content of the place undefined.
+func (q *queuePair) takeLarge(w *wire, h *segment.Header, head int) error {
+	b, err := w.need(head)
+	if err != nil {
+		return err
+	}
+	sum := crc.Checksum(b)
+	w.skip(head)
+	w.bulk = true
+	if sum, err = q.place(w, h, sum); err != nil {
+		return err
+	}
+	pad := h.Padding()
+	if b, err = w.need(pad + segment.TrailerSize); err != nil {
+		return err
+	}
+	sum = crc.Update(sum, b[:pad])
+	w.skip(len(b))
+	return checkCRC(h, sum, b[pad:])
+}
+
+// place reads payload into its target.
+func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error) {
+	q.mu.Lock()
+	if q.ending {
+		q.mu.Unlock()
+		return 0, errCut
+	}
+	q.busy++
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.leave()
+		q.unlock()
+	}()
+	gone := func() error {
+		q.mu.Lock()
+		defer q.unlock()
+		return q.targetGone(h)
+	}
+	if !pinAll(q.in.target) {
+		return 0, gone()
+	}
+	staged, direct := 0, 0
+	q.in.pieces = pieces(q.in.pieces[:0], q.in.target, q.in.off, h.Payload())
+	for _, to := range q.in.pieces {
+		for len(to) > 0 {
+			n := w.take(to)
+			if staged += n; n == 0 {
+				var err error
+				n, err = w.read(to, true)
+				if err == errHurry {
+					unpinAll(q.in.target)
+					if !pinAll(q.in.target) {
+						return 0, gone()
+					}
+					continue
+				}
+				if err != nil {
+					unpinAll(q.in.target)
+					return 0, err
+				}
+				direct += n
+			}
+			sum = crc.Update(sum, to[:n])
+			to = to[n:]
+		}
+	}
+	unpinAll(q.in.target)
+	clear(q.in.pieces)
+	if w.tcp == nil {
+		staged, direct = staged+direct, 0
+	}
+	q.pd.dev.stats.receivedStaged.Add(int64(staged))
+	q.pd.dev.stats.receivedDirect.Add(int64(direct))
+	return sum, nil
+}
+
+// targetGone ends the connection because a region that a segment was to go to is
+// no longer valid. mu is held.
+func (q *queuePair) targetGone(h *segment.Header) error {
+	if q.ending {
+		return errCut
+	}
+	switch h.Type {
+	case segment.Write:
+		return q.refuseAccess(h, "region was invalidated")
+	case segment.Send:
+		r := q.rq.at(q.in.message)
+		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalProtection}
+		return q.refuse(reasonFailed, h.Number, 0, "region of the Receive was invalidated after the post")
+	}
+	r := q.sq.at(*q.reads.at(q.reads.head))
+	r.done, r.status = true, verbs.StatusLocalProtection
+	return q.refuse(reasonFailed, h.Number, 0, "region of the Read was invalidated after the post")
+}
+
+// checkCRC compares what was computed with what the segment says.
+func checkCRC(h *segment.Header, sum uint32, field []byte) error {
+	if found := crc.Get(field); found != sum {
+		return &segment.Error{Rule: segment.BadCRC, Type: h.Type, Got: uint64(found), Want: uint64(sum)}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package rdmatcp
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Sending has one token, queuePair.sending. Who finds it free and has something
+// to send takes it, sends small segments by himself as long as the socket takes
+// them at once, and hands the token to the writer goroutine when payload is to go
+// without a copy, the socket is full, or it is no plain socket. What others post
+// meanwhile is gathered into the next write. So nobody but the writer ever waits
+// for the peer.
+
+// inlineRounds is how many writes one who posts does for others.
+const inlineRounds = 4
+
+// kick makes sure that what can be sent is. mu is held, and may be free for a
+// while.
+func (q *queuePair) kick() {
+	w := q.wire.Load()
+	if w == nil || q.sending || q.ending || !q.ready(w) {
+		return
+	}
+	q.sending = true
+	if w.raw == nil || !q.pump(w) {
+		q.turn <- struct{}{}
+	}
+}
+
+// ready reports whether there may be something to send. Without profile a
+// server learns the Connection ID from its client (§3.4 Connection ID).
+func (q *queuePair) ready(w *wire) bool {
+	return w.stream.Known && (q.sqNext < q.sq.tail || q.rspNext < q.resp.tail)
+}
+
+// pump sends what goes without waiting and reports whether the token is free
+// again; otherwise the writer must have it.
+func (q *queuePair) pump(w *wire) bool {
+	for range inlineRounds {
+		q.out.reset()
+		more := q.fill(w, true)
+		if q.ending || q.out.empty() && !more {
+			q.sending = false
+			return true
+		}
+		if q.out.empty() {
+			return false
+		}
+		q.busy++
+		q.mu.Unlock()
+		q.out.seal()
+		n, err := w.try(q.out.bufs[0])
+		q.mu.Lock()
+		switch whole := q.out.written(n); {
+		case err != nil:
+			w.torn = true
+			q.sending = false
+			q.lost(err)
+			q.leave()
+			return true
+		case !whole:
+			q.leave()
+			return false
+		}
+		q.sent()
+		q.leave()
+	}
+	return false
+}
+
+// writeLoop is the writer: it sends what has to wait for the peer.
+func (q *queuePair) writeLoop() {
+	w := q.wire.Load()
+	for {
+		select {
+		case <-q.dead:
+			return
+		case <-q.turn:
+		}
+		q.mu.Lock()
+		for q.write(w) {
+			q.unlock() // lets notifications out
+			q.mu.Lock()
+		}
+		q.sending = false
+		q.unlock()
+	}
+}
+
+// write does one write and reports whether there may be more to do.
+func (q *queuePair) write(w *wire) bool {
+	if q.ending {
+		return false
+	}
+	if len(q.out.bufs) == 0 { // else the rest of what somebody else tried
+		q.out.reset()
+		q.fill(w, false)
+		if q.ending || q.out.empty() {
+			q.out.unpin()
+			return false
+		}
+	}
+	q.busy++
+	q.mu.Unlock()
+	if !q.out.sealed {
+		q.out.seal()
+	}
+	err := w.send(&q.out, q.out.unpin)
+	q.out.unpin()
+	q.mu.Lock()
+	if err != nil {
+		q.lost(err)
+	} else {
+		q.sent()
+	}
+	q.leave()
+	return err == nil
+}
+
+// sent completes what the batch just written had as a whole.
+func (q *queuePair) sent() {
+	s := &q.pd.dev.stats
+	s.sentDirect.Add(int64(q.out.direct))
+	s.sentStaged.Add(int64(q.out.staged))
+	for i := max(q.out.first, q.sq.head); i < q.out.requests; i++ {
+		if r := q.sq.at(i); r.opcode != verbs.RDMARead {
+			r.done = true
+		}
+	}
+	q.completeSends()
+	if q.resp.head < q.out.responses {
+		for q.resp.head < q.out.responses {
+			q.resp.pop()
+		}
+		q.completeRecvs() // those that had to wait for it
+		q.wake()
+	}
+	q.out.bufs = nil
+}
+
+// lost ends the connection for an error of the stream.
+func (q *queuePair) lost(err error) {
+	if err == errSlow {
+		err = fmt.Errorf("the peer took nothing for %v: %w", q.pd.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+	}
+	q.end(fmt.Errorf("%w: queue pair %d: write: %w", verbs.ErrConnectionBroken, q.num, err), report{reason: reasonSlow})
+}

@@ -1,0 +1,159 @@
+package rdmatcp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// incoming is the reader's view of the open message of group 1 and of the
+// segment at hand.
+type incoming struct {
+	res     uint8                 // of its first segment
+	control [4 * reportWords]byte // the first bytes of its control data
+	have    int                   // how many
+	message uint64                // number of the Receive that a Send goes to
+	report  bool                  // it is one
+	write   [1]element            // target of a Write
+	bytes   int                   // of a Send
+
+	target []element // where the payload of the segment goes
+	off    int       // and from which byte on
+	pieces [][]byte
+}
+
+// readLoop is the reader: it owns what arrives, and in the end the stream.
+func (q *queuePair) readLoop(w *wire) {
+	for {
+		err := q.segment(w)
+		if err == nil {
+			continue
+		}
+		q.mu.Lock()
+		q.broken(w, err)
+		q.unlock()
+		break
+	}
+	<-q.gone
+	q.mu.Lock()
+	last := q.farewell(w)
+	q.mu.Unlock()
+	w.hangup(last)
+}
+
+// farewell is what we still send when all is over: the rest of a write that the
+// socket did not take at once, and why it ends, if a message can begin here.
+func (q *queuePair) farewell(w *wire) (b []byte) {
+	if w.torn {
+		return nil
+	}
+	for _, rest := range q.out.bufs {
+		b = append(b, rest...)
+	}
+	if q.pd.dev.cfg.Raw != nil || q.last.reason == 0 || !w.stream.Known || q.begun && q.sqSent > 0 {
+		return b
+	}
+	number := w.number
+	if q.begun { // it has this number and was not sent
+		number--
+	}
+	if whole, err := q.last.append(b, w.stream.ConnID, number); err == nil {
+		return whole
+	}
+	return b
+}
+
+// broken ends the connection for an error of the reader's, unless it has ended.
+func (q *queuePair) broken(w *wire, err error) {
+	var format *segment.Error
+	last := report{}
+	switch {
+	case err == io.EOF && !w.stream.Open() && q.reads.len() == 0:
+		q.end(verbs.ErrPeerDisconnected, last)
+		return
+	case err == io.EOF:
+		err = fmt.Errorf("stream ended inside a message or before the answer to a Read: %w", io.ErrUnexpectedEOF)
+	case err == errSlow:
+		last.reason = reasonSlow
+		err = fmt.Errorf("a segment took longer than %v, or an open message went without for %v: %w",
+			q.pd.dev.cfg.SegmentTimeout, q.pd.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+	case errors.As(err, &format):
+		last.reason = reasonFormat
+	}
+	q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, q.num, err), last)
+}
+
+// refuse ends the connection for what the peer did, and tells it so.
+func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error {
+	err := fmt.Errorf("%w: queue pair %d: peer's message %#x: %s", verbs.ErrConnectionBroken, q.num, number, what)
+	q.end(err, report{reason: why, number: number, buffer: buffer})
+	return err
+}
+
+// segment takes the next segment off the stream.
+func (q *queuePair) segment(w *wire) error {
+	var idle time.Time
+	if w.stream.Open() {
+		idle = time.Now().Add(q.pd.dev.cfg.MessageTimeout)
+	}
+	w.within(idle)
+	if _, err := w.need(1); err != nil {
+		return err
+	}
+	if w.w-w.r < segment.PrefixSize || !w.whole() {
+		w.within(time.Now().Add(q.pd.dev.cfg.SegmentTimeout))
+	}
+	b, err := w.need(segment.PrefixSize)
+	if err != nil {
+		return unexpected(err)
+	}
+	size, err := segment.Prefix(b)
+	if err != nil {
+		return err
+	}
+	if b, err = w.need(size); err != nil {
+		return unexpected(err)
+	}
+	var h segment.Header
+	if err := h.Decode(b); err != nil {
+		return err
+	}
+	size += h.Control()
+	if b, err = w.need(size); err != nil {
+		return unexpected(err)
+	}
+	if err := q.accept(w, &h, b[size-h.Control():]); err != nil {
+		return err
+	}
+	if h.Payload() <= StageLimit {
+		return q.takeSmall(w, &h)
+	}
+	if err := q.takeLarge(w, &h, size); err != nil {
+		return unexpected(err)
+	}
+	q.mu.Lock()
+	defer q.unlock()
+	if q.ending {
+		return errCut
+	}
+	return q.commit(&h)
+}
+
+// whole guesses whether a whole segment was read ahead, from a length that was
+// not checked: it only decides whether a time limit is set before or after.
+func (w *wire) whole() bool {
+	return int(binary.BigEndian.Uint16(w.buf[w.r+2:]))+3+segment.TrailerSize <= w.w-w.r
+}
+
+// unexpected turns the end of a stream inside a segment into what it is.
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,246 @@
+package rdmatcp
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+)
+
+// StageLimit is the payload, in bytes, up to which a segment is copied: into
+// one buffer with its neighbours on the way out, and on the way in out of a
+// buffer in which its CRC was checked first. Longer payload goes directly, but
+// for what was read ahead of it.
+const StageLimit = 4096
+
+const (
+	inputSize      = 16 << 10 // of the buffer for what is read ahead
+	handshakeInput = 2 << 10  // the same before a queue pair is there
+	inputAfterBulk = 7 + segment.LongHeader
+	lingerTime     = time.Second // for the peer to see why the connection ends
+	lingerWrite    = 200 * time.Millisecond
+)
+
+// wire is one byte stream with what its two directions need to know.
+type wire struct {
+	dev  *Device
+	conn net.Conn
+	tcp  *net.TCPConn    // conn, if it is plain TCP
+	raw  syscall.RawConn // the same, if it can be tried without waiting
+
+	// Receiving; the reader's own.
+	buf    []byte
+	r, w   int       // buf[r:w] was read ahead
+	bulk   bool      // the last segment was a long one: read ahead with care
+	armed  time.Time // the deadline that the connection has, if any
+	limit  time.Time // the one that holds now, if any
+	stream segment.Stream
+
+	// Sending; the token holder's own (see queuePair.sending).
+	number  uint32 // of the next message
+	torn    bool   // a segment was begun and cannot be finished
+	attempt attempt
+
+	// What others tell the two.
+	cut       atomic.Bool // the connection ends
+	hurryRead atomic.Bool // let go of registered memory for a moment
+	hurrySend atomic.Bool
+}
+
+var past = time.Unix(1, 0)
+
+// Reasons for an interrupted read or write.
+var (
+	errCut   = errors.New("connection is ending")
+	errHurry = errors.New("memory is wanted back")
+	errSlow  = errors.New("peer is too slow")
+)
+
+func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
+	n, err := d.random()
+	if err != nil {
+		return nil, err
+	}
+	w := &wire{dev: d, conn: conn, buf: make([]byte, input), number: uint32(n)}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		w.tcp = tcp
+		if raw, err := tcp.SyscallConn(); err == nil && canTry {
+			w.raw = raw
+		}
+	}
+	return w, nil
+}
+
+// widen gives the input its full size.
+func (w *wire) widen() {
+	buf := make([]byte, inputSize)
+	w.w = copy(buf, w.buf[w.r:w.w])
+	w.r, w.buf = 0, buf
+}
+
+// hurry makes both directions let go of registered memory, if they hold any
+// while they wait for the peer.
+func (w *wire) hurry() {
+	w.hurryRead.Store(true)
+	w.conn.SetReadDeadline(past)
+	if w.tcp != nil { // others send from private memory, and TLS does not survive this
+		w.hurrySend.Store(true)
+		w.conn.SetWriteDeadline(past)
+	}
+}
+
+// stop ends both directions, that of sending after a moment in which it may
+// finish its segments.
+func (w *wire) stop() {
+	w.cut.Store(true)
+	w.conn.SetReadDeadline(past)
+	w.conn.SetWriteDeadline(time.Now().Add(lingerWrite))
+}
+
+// within sets the time by which the bytes read from now on must have come; the
+// zero time is no limit.
+func (w *wire) within(limit time.Time) { w.limit = limit }
+
+// read reads some bytes. holding says that dst is registered memory, to be let
+// go of (errHurry) when somebody wants it back.
+func (w *wire) read(dst []byte, holding bool) (int, error) {
+	for {
+		if !w.armed.Equal(w.limit) && (!w.limit.IsZero() || w.armed.Equal(past)) {
+			w.conn.SetReadDeadline(w.limit)
+			w.armed = w.limit
+		}
+		// After arming, so that what these set is not undone unseen.
+		if w.cut.Load() {
+			return 0, errCut
+		}
+		if w.hurryRead.Swap(false) {
+			w.armed = past
+			if holding {
+				return 0, errHurry
+			}
+			continue
+		}
+		n, err := w.conn.Read(dst)
+		switch {
+		case n > 0:
+			return n, nil
+		case err == nil:
+			continue
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return 0, err
+		case !w.limit.IsZero() && !time.Now().Before(w.limit):
+			return 0, errSlow
+		}
+		w.armed = past // by hurry or stop, or a limit that holds no longer
+	}
+}
+
+// need reads ahead until n bytes are there, and gives them; the next need gives
+// them again, unless skip was called. The error is io.EOF at once, and
+// io.ErrUnexpectedEOF after some bytes.
+func (w *wire) need(n int) ([]byte, error) {
+	if w.w-w.r >= n {
+		return w.buf[w.r : w.r+n], nil
+	}
+	if w.r > 0 && w.r+n > len(w.buf) || w.r == w.w {
+		w.w = copy(w.buf, w.buf[w.r:w.w])
+		w.r = 0
+	}
+	for w.w-w.r < n {
+		room := w.buf[w.w:]
+		if missing := n - (w.w - w.r); w.bulk && len(room) > max(missing, inputAfterBulk) {
+			room = room[:max(missing, inputAfterBulk)]
+		}
+		k, err := w.read(room, false)
+		w.w += k
+		if err == io.EOF && w.w > w.r {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return w.buf[w.r : w.r+n], nil
+}
+
+// skip is done with n bytes that need gave.
+func (w *wire) skip(n int) { w.r += n }
+
+// take copies what was read ahead.
+func (w *wire) take(dst []byte) int {
+	n := copy(dst, w.buf[w.r:w.w])
+	w.r += n
+	return n
+}
+
+// send writes a batch, waiting for the peer. When it has to let go of registered
+// memory it keeps a copy of the rest and calls release.
+func (w *wire) send(b *batch, release func()) error {
+	if w.tcp == nil && len(b.pay) > 0 {
+		b.keep()
+		release()
+	}
+	limit := time.Now().Add(w.dev.cfg.SendTimeout)
+	for {
+		if w.cut.Load() {
+			limit = time.Now().Add(lingerWrite)
+		}
+		w.conn.SetWriteDeadline(limit)
+		cut := w.cut.Load()
+		if w.hurrySend.Swap(false) {
+			b.keep()
+			release()
+			continue
+		}
+		var err error
+		if w.tcp != nil {
+			_, err = b.bufs.WriteTo(w.tcp)
+		} else {
+			err = b.writeEach(w.conn)
+		}
+		switch {
+		case err == nil:
+			w.conn.SetWriteDeadline(time.Time{}) // or try would fail at it later
+			return nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			w.torn = true
+			return err
+		case cut:
+			w.torn = true
+			return errCut
+		case !time.Now().Before(limit):
+			w.torn = true
+			return errSlow
+		}
+		// By hurry or stop: seen above.
+	}
+}
+
+// hangup ends the stream: says why, if it can be said, then that nothing more
+// comes, and waits for the peer to have seen it.
+func (w *wire) hangup(last []byte) {
+	defer w.dev.drop(w.conn)
+	w.conn.SetDeadline(time.Now().Add(lingerTime))
+	if len(last) > 0 {
+		if _, err := w.conn.Write(last); err != nil {
+			return
+		}
+	}
+	half, ok := w.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	// Closing a connection with unread bytes would reset it, and the peer might
+	// lose what it has not read yet.
+	for left := 64 << 20; left > 0; {
+		n, err := w.conn.Read(w.buf)
+		if left -= n; err != nil {
+			return
+		}
+	}
+}
