@@ -22,9 +22,14 @@ func TestSegmentation(t *testing.T) {
 		size   int
 		frames int
 	}{
-		{kindFramed, 1, 1}, {kindFramed, 1 << 20, 1},
-		{kindSegments, 1, 1}, {kindSegments, maxSegment, 1}, {kindSegments, maxSegment + 1, 2},
-		{kindSegments, 64 << 10, 2}, {kindSegments, 1 << 20, 17}, {kindSegments, 3*maxSegment - 1, 3},
+		{kindFramed, 1, 1},
+		{kindFramed, 1 << 20, 1},
+		{kindSegments, 1, 1},
+		{kindSegments, maxSegment, 1},
+		{kindSegments, maxSegment + 1, 2},
+		{kindSegments, 64 << 10, 2},
+		{kindSegments, 1 << 20, 17},
+		{kindSegments, 3*maxSegment - 1, 3},
 	} {
 		from, to := ends(t, c.kind, Shape{c.size, 2})
 		body := make([]byte, c.size)

@@ -63,7 +63,7 @@ func acceptTCP(ln net.Listener) {
 		}
 		go func() {
 			defer conn.Close()
-			if err := serveTCP(conn); err != nil && !errors.Is(err, io.EOF) {
+			if err := serveTCP(conn); !errors.Is(err, io.EOF) {
 				fmt.Fprintln(os.Stderr, "verbsbench: server:", err)
 			}
 		}()
