@@ -47,6 +47,9 @@ type Codec struct {
 	DecodeCopy func(b []byte) (int, error)
 	// Check reports the length Decode would, keeping nothing.
 	Check func(b []byte) (int, error)
+	// Visit checks and reads the lists in place: all fields of every segment (a
+	// and b), the name and number of every entry (d). It returns their sum.
+	Visit func(b []byte) (int, error)
 }
 
 // Message is a sample and its bytes, as package hand makes them.

@@ -31,6 +31,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 			return dec.Offset(), err
 		}
 		c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(rpcrdma1.Message).UnmarshalBinary(b) }
+		c.Visit = visitHeader
 		c.Check = used.CheckXDR
 	case "c4K", "c1M":
 		value, used, owner := new(dirplus.Blob), new(dirplus.Blob), new(dirplus.Blob)
@@ -68,7 +69,46 @@ func generatedCodecs(m Message) ([]Codec, error) {
 		}
 		c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(dirplus.Reply).UnmarshalBinary(b) }
 		c.DecodeCopy = func(b []byte) (int, error) { return len(b), owner.UnmarshalBinary(b) }
+		c.Visit = visitListing
 		c.Check = used.CheckXDR
 	}
 	return []Codec{c}, nil
+}
+
+// visitHeader sums up the segments of a header.
+func visitHeader(b []byte) (int, error) {
+	n, err := (*rpcrdma1.Message)(nil).CheckXDR(b)
+	if err != nil {
+		return 0, err
+	}
+	var sum int
+	lists, ok := rpcrdma1.MessageView(b[:n]).Body().Msg()
+	if !ok {
+		return 0, nil
+	}
+	for _, r := range lists.Reads() {
+		sum += int(r.Position()) + visitSegment(r.Target())
+	}
+	for _, w := range lists.Writes() {
+		for _, s := range w.Target() {
+			sum += visitSegment(s)
+		}
+	}
+	return sum, nil
+}
+
+func visitSegment(s rpcrdma1.SegmentView) int {
+	return int(s.Handle()) + int(s.Length()) + int(s.Offset())
+}
+
+// visitListing sums up the names' lengths and the numbers of a listing.
+func visitListing(b []byte) (int, error) {
+	var sum int
+	for e, err := range dirplus.EachReplyListingEntries(b) {
+		if err != nil {
+			return 0, err
+		}
+		sum += len(e.Name()) + int(e.ID())
+	}
+	return sum, nil
 }

@@ -8,11 +8,12 @@ const (
 	OpFresh  = "decode fresh"
 	OpCopy   = "decode copying"
 	OpCheck  = "check only"
+	OpVisit  = "check and visit"
 )
 
 // OpNames returns the operations in the order of the tables.
 func OpNames() []string {
-	return []string{OpEncode, OpAppend, OpDecode, OpFresh, OpCopy, OpCheck}
+	return []string{OpEncode, OpAppend, OpDecode, OpFresh, OpCopy, OpCheck, OpVisit}
 }
 
 // Op is one thing a codec can do, ready to be timed.
@@ -44,7 +45,7 @@ func (c *Codec) Ops() []Op {
 		name string
 		f    func([]byte) (int, error)
 	}{
-		{OpDecode, c.Decode}, {OpFresh, c.DecodeFresh}, {OpCopy, c.DecodeCopy}, {OpCheck, c.Check},
+		{OpDecode, c.Decode}, {OpFresh, c.DecodeFresh}, {OpCopy, c.DecodeCopy}, {OpCheck, c.Check}, {OpVisit, c.Visit},
 	} {
 		if f := d.f; f != nil {
 			ops = append(ops, Op{d.name, func(wire, _ []byte, n int) error { return repeat(f, wire, n) }})

@@ -37,7 +37,10 @@ type Checker struct {
 }
 
 // Refuses reports whether the rule that code stands for is in force. For
-// generated code, which asks when a rule is broken.
+// generated code, which asks when a rule is broken: out of line, so that the
+// codecs stay small and straight.
+//
+//go:noinline
 func (c *Checker) Refuses(code Code) bool {
 	return c != nil && (c.opt == nil || !c.opt.Lenient.allows(code))
 }

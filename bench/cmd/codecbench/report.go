@@ -79,7 +79,7 @@ func (r *report) finish() {
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		like := x.Op
-		if like == codec.OpCheck || like == codec.OpCopy {
+		if like == codec.OpCheck || like == codec.OpCopy || like == codec.OpVisit {
 			like = codec.OpDecode
 		}
 		if hand := r.find(x.Message, like, codec.Limit); hand != nil {

@@ -54,6 +54,10 @@ func generatedTarget(message, op string) (target, bool) {
 		return target{0.6, false, ofDecode}, true
 	case op == codec.OpCheck && message == "b":
 		return target{0.4, false, ofDecode}, true
+	case op == codec.OpVisit && message == "d":
+		return target{0.65, false, ofDecode}, true
+	case op == codec.OpVisit && structured:
+		return target{1.10, false, ofDecode}, true
 	}
 	return target{}, false
 }

@@ -1438,7 +1438,6 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
 	if len(b)-off < 12 {
 		return off, xdr.Short(b, off, 12, "dirplus.Entry:ID")
 	}
@@ -1459,21 +1458,42 @@ func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		return off, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
 	}
 	off += 8
-	if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("dirplus.Entry:Attr")
-	}
 	var kind bool
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
+		return off, xdr.Short(b, off, 4, "dirplus.Entry:Attr.Present")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Handle.Present")
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Attr.Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
+	case true:
+		if len(b)-off < 84 {
+			return off, xdr.Short(b, off, 84, "dirplus.Entry:Attr.Attr.Type")
+		}
+		w := b[off : off+84 : off+84]
+		enum := Type(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Entry:Attr.Attr.Type")
+		}
+		off += 84
+	case false:
+	}
+	var kind2 bool
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
+	}
+	w = b[off : off+4 : off+4]
+	word2 := binary.BigEndian.Uint32(w[0:4])
+	if word2 > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Entry:Handle.Present")
+	}
+	kind2 = word2 != 0
+	off += 4
+	switch kind2 {
 	case true:
 		if len(b)-off < 4 {
 			return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
@@ -1757,14 +1777,34 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("dirplus.Listing:DirAttr")
+	var kind bool
+	if len(b)-off < 4 {
+		return off, xdr.Short(b, off, 4, "dirplus.Listing:DirAttr.Present")
+	}
+	w := b[off : off+4 : off+4]
+	word := binary.BigEndian.Uint32(w[0:4])
+	if word > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:DirAttr.Present")
+	}
+	kind = word != 0
+	off += 4
+	switch kind {
+	case true:
+		if len(b)-off < 84 {
+			return off, xdr.Short(b, off, 84, "dirplus.Listing:DirAttr.Attr.Type")
+		}
+		w := b[off : off+84 : off+84]
+		enum := Type(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Listing:DirAttr.Attr.Type")
+		}
+		off += 84
+	case false:
 	}
 	if len(b)-off < 12 {
 		return off, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
-	w := b[off : off+12 : off+12]
+	w = b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	i := 0
@@ -1789,21 +1829,42 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Listing:Entries", i)
 		}
 		off += 8
-		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("Attr").At("dirplus.Listing:Entries", i)
+		var kind2 bool
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "Attr.Present").At("dirplus.Listing:Entries", i)
 		}
-		var kind bool
+		w = b[off : off+4 : off+4]
+		word2 := binary.BigEndian.Uint32(w[0:4])
+		if word2 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Attr.Present").At("dirplus.Listing:Entries", i)
+		}
+		kind2 = word2 != 0
+		off += 4
+		switch kind2 {
+		case true:
+			if len(b)-off < 84 {
+				return off, xdr.Short(b, off, 84, "Attr.Attr.Type").At("dirplus.Listing:Entries", i)
+			}
+			w := b[off : off+84 : off+84]
+			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
+			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Attr.Attr.Type").At("dirplus.Listing:Entries", i)
+			}
+			off += 84
+		case false:
+		}
+		var kind3 bool
 		if len(b)-off < 4 {
 			return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Listing:Entries", i)
 		}
 		w = b[off : off+4 : off+4]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Listing:Entries", i)
+		word3 := binary.BigEndian.Uint32(w[0:4])
+		if word3 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "Handle.Present").At("dirplus.Listing:Entries", i)
 		}
-		kind = word != 0
+		kind3 = word3 != 0
 		off += 4
-		switch kind {
+		switch kind3 {
 		case true:
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Listing:Entries", i)
@@ -1838,9 +1899,9 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		return off, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
 	}
 	w = b[off : off+4 : off+4]
-	word2 := binary.BigEndian.Uint32(w[0:4])
-	if word2 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:EOF")
+	word4 := binary.BigEndian.Uint32(w[0:4])
+	if word4 > 1 && c.Refuses(xdr.CodeBool) {
+		return off, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Listing:EOF")
 	}
 	off += 4
 	return off, nil
@@ -2150,7 +2211,6 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
 	var kind Status
 	if len(b)-off < 4 {
 		return off, xdr.Short(b, off, 4, "dirplus.Reply:Status")
@@ -2164,13 +2224,34 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	off += 4
 	switch kind {
 	case StatusOk:
-		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("dirplus.Reply:Listing.DirAttr")
+		var kind2 bool
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
+		}
+		w := b[off : off+4 : off+4]
+		word := binary.BigEndian.Uint32(w[0:4])
+		if word > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
+		}
+		kind2 = word != 0
+		off += 4
+		switch kind2 {
+		case true:
+			if len(b)-off < 84 {
+				return off, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			}
+			w := b[off : off+84 : off+84]
+			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
+			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			}
+			off += 84
+		case false:
 		}
 		if len(b)-off < 12 {
 			return off, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
-		w := b[off : off+12 : off+12]
+		w = b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i := 0
@@ -2195,21 +2276,42 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Reply:Listing.Entries", i)
 			}
 			off += 8
-			if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-				return off, err.In("Attr").At("dirplus.Reply:Listing.Entries", i)
+			var kind3 bool
+			if len(b)-off < 4 {
+				return off, xdr.Short(b, off, 4, "Attr.Present").At("dirplus.Reply:Listing.Entries", i)
 			}
-			var kind2 bool
+			w = b[off : off+4 : off+4]
+			word2 := binary.BigEndian.Uint32(w[0:4])
+			if word2 > 1 && c.Refuses(xdr.CodeBool) {
+				return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Attr.Present").At("dirplus.Reply:Listing.Entries", i)
+			}
+			kind3 = word2 != 0
+			off += 4
+			switch kind3 {
+			case true:
+				if len(b)-off < 84 {
+					return off, xdr.Short(b, off, 84, "Attr.Attr.Type").At("dirplus.Reply:Listing.Entries", i)
+				}
+				w := b[off : off+84 : off+84]
+				enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
+				if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+					return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Attr.Attr.Type").At("dirplus.Reply:Listing.Entries", i)
+				}
+				off += 84
+			case false:
+			}
+			var kind4 bool
 			if len(b)-off < 4 {
 				return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
 			}
 			w = b[off : off+4 : off+4]
-			word := binary.BigEndian.Uint32(w[0:4])
-			if word > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
+			word3 := binary.BigEndian.Uint32(w[0:4])
+			if word3 > 1 && c.Refuses(xdr.CodeBool) {
+				return off, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
 			}
-			kind2 = word != 0
+			kind4 = word3 != 0
 			off += 4
-			switch kind2 {
+			switch kind4 {
 			case true:
 				if len(b)-off < 4 {
 					return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
@@ -2244,14 +2346,35 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
 		}
 		w = b[off : off+4 : off+4]
-		word2 := binary.BigEndian.Uint32(w[0:4])
-		if word2 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.EOF")
+		word4 := binary.BigEndian.Uint32(w[0:4])
+		if word4 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Reply:Listing.EOF")
 		}
 		off += 4
 	default:
-		if off, err = (*OptAttr)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("dirplus.Reply:DirAttr")
+		var kind5 bool
+		if len(b)-off < 4 {
+			return off, xdr.Short(b, off, 4, "dirplus.Reply:DirAttr.Present")
+		}
+		w := b[off : off+4 : off+4]
+		word5 := binary.BigEndian.Uint32(w[0:4])
+		if word5 > 1 && c.Refuses(xdr.CodeBool) {
+			return off, xdr.Fail(xdr.CodeBool, off, uint64(word5), 1, "dirplus.Reply:DirAttr.Present")
+		}
+		kind5 = word5 != 0
+		off += 4
+		switch kind5 {
+		case true:
+			if len(b)-off < 84 {
+				return off, xdr.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
+			}
+			w := b[off : off+84 : off+84]
+			enum4 := Type(binary.BigEndian.Uint32(w[0:4]))
+			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "dirplus.Reply:DirAttr.Attr.Type")
+			}
+			off += 84
+		case false:
 		}
 	}
 	return off, nil

@@ -40,6 +40,45 @@ func pure(t *ir.Type) bool {
 	return false
 }
 
+// passLimit is up to which weight the check of a struct or union is written out
+// where the decoder calls: there is so much less of it.
+const passLimit = 8
+
+// checkWeight counts the steps of code of a check-only reader of d.
+func checkWeight(d *ir.Decl) int {
+	if d.Recursive || d.Kind != ir.Struct && d.Kind != ir.Union {
+		return never
+	}
+	n := 0
+	for _, f := range structFields(d) {
+		n += typeCheckWeight(f.Type)
+	}
+	if d.Kind == ir.Union {
+		n += 2
+	}
+	for _, a := range d.Arms {
+		if a.Field != nil {
+			n += typeCheckWeight(a.Field.Type)
+		}
+	}
+	return n
+}
+
+func typeCheckWeight(t *ir.Type) int {
+	u := t.Underlying()
+	switch {
+	case pure(t):
+		return 0
+	case u.Kind == ir.Opaque, u.Kind == ir.String:
+		return 3
+	case u.Elem != nil:
+		return 2 + typeCheckWeight(u.Elem)
+	case u.Kind == ir.Ref && u.Ref.Kind != ir.Enum, u.Kind == ir.ListOf, u.Kind == ir.ListHead:
+		return 2 + checkWeight(u.Ref)
+	}
+	return 1
+}
+
 // index makes the variable of a loop, and tells whether its body used it.
 type index struct {
 	name string
@@ -90,7 +129,7 @@ func (r *getter) passFixed(t *ir.Type, v place) {
 // enough for.
 func (r *getter) passElements(elem *ir.Type, n string, v place) {
 	count := jen.Int().Call(jen.Id(n))
-	if pure(elem) {
+	if pure(elem) && r.each == nil {
 		if size := fixedLen(elem); size > 0 {
 			r.stmt(jen.Id(r.off).Op("+=").Add(count).Op("*").Lit(size))
 		}
@@ -101,6 +140,9 @@ func (r *getter) passElements(elem *ir.Type, n string, v place) {
 		q.checked = elem.Size.Fixed() && steps(elem, flatLimit) >= 0
 		q.get(elem, v.elem(nil, i.x))
 	})
+	if r.each != nil {
+		body = append([]jen.Code{jen.Id("from").Op(":=").Id(r.off)}, append(body, r.each(jen.Id(r.off)))...)
+	}
 	r.stmt(i.count(count, body))
 }
 
@@ -111,6 +153,9 @@ func (r *getter) passList(node *ir.Decl, more string, v place) {
 		q.elem(node, v.elem(nil, i.x), "")
 		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
 	})
+	if r.each != nil {
+		body = append([]jen.Code{jen.Id("from").Op(":=").Id(r.off)}, append(body, r.each(jen.Id(r.off).Op("-").Lit(4)))...)
+	}
 	if i.used {
 		r.stmt(jen.Id(i.name).Op(":=").Lit(0))
 		body = append(body, jen.Id(i.name).Op("++"))

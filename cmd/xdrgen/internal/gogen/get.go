@@ -13,11 +13,12 @@ import (
 type getter struct {
 	g       *gen
 	vars    *local
-	check   bool   // nothing is kept
-	state   string // the parameter that knows the rules: d, the Decoder, or c, the Checker
-	buf     string // the buffer's variable
-	off     string // the offset's variable
-	checked bool   // the bytes of the run are known to be there
+	check   bool                        // nothing is kept
+	each    func(end jen.Code) jen.Code // gives an element to a loop, or nil (walk.go)
+	state   string                      // the parameter that knows the rules: d, the Decoder, or c, the Checker
+	buf     string                      // the buffer's variable
+	off     string                      // the offset's variable
+	checked bool                        // the bytes of the run are known to be there
 	code    []jen.Code
 	run     []jen.Code
 	n       int
@@ -205,12 +206,27 @@ func (r *getter) ref(t *ir.Type, v place) {
 	case d.Kind == ir.Typedef && (r.g.inlined(d) || v.site != nil):
 		r.typedef(d, v)
 	case d.Kind == ir.Struct && d.List == nil && (r.g.inlined(d) || steps(t, flatLimit) >= 0):
-		r.fields(d.Fields, v)
+		r.within(d, v)
 	case d.Kind == ir.Union && r.g.inlined(d):
-		r.g.getUnion(r, d, v)
+		r.within(d, v)
+	case r.check && checkWeight(d) <= passLimit:
+		// The runs must be those of the decoder, which calls: or short input would
+		// be refused with other words.
+		r.flush()
+		r.within(d, v)
+		r.flush()
 	default:
 		r.call(d, v)
 	}
+}
+
+// within reads the struct or union d.
+func (r *getter) within(d *ir.Decl, v place) {
+	if d.Kind == ir.Union {
+		r.g.getUnion(r, d, v)
+		return
+	}
+	r.fields(structFields(d), v)
 }
 
 func (r *getter) fields(fs []*ir.Field, v place) {

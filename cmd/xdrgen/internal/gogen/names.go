@@ -19,6 +19,24 @@ type names struct {
 	decl   map[*ir.Decl]string
 	member map[*ir.Member]string
 	field  map[*ir.Field]string
+	view   map[*ir.Decl]string
+	used   map[string]bool // of the scope added last: the unit's own
+}
+
+func newNames() *names {
+	return &names{
+		decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{},
+		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{},
+	}
+}
+
+// fresh makes a name that nothing has yet: XDR names come first.
+func (n *names) fresh(name string) string {
+	for n.used[name] {
+		name += "_"
+	}
+	n.used[name] = true
+	return name
 }
 
 // taken is what a generated package may declare besides the document's names.
@@ -67,6 +85,15 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 		switch d.Kind {
 		case ir.Const, ir.Program:
 			n.decl[d] = r.claim(d.Name, r.top(d.Name), r.spelled(d.Name), d.Pos)
+		}
+	}
+	n.used = map[string]bool{}
+	for name := range r.used {
+		n.used[name] = true
+	}
+	for _, d := range decls {
+		if hasView(d) {
+			n.view[d] = n.fresh(n.decl[d] + "View")
 		}
 	}
 	return r.diags

@@ -19,7 +19,7 @@ import (
 const okDir = "../../testdata/ok"
 
 // compile runs the front end and the generator over one file of testdata/ok.
-func compile(t *testing.T, file string) (u *ir.Unit, b *ir.Bind, pkg string, src []byte) {
+func compile(t *testing.T, file string) (u *ir.Unit, b *ir.Bind, pkg string, out []File) {
 	t.Helper()
 	pkg = strings.ReplaceAll(strings.TrimSuffix(filepath.Base(file), ".x"), "-", "")
 	r, err := sema.Compile(sema.Options{Files: []string{file}, Include: []string{okDir + "/units"}, ImportRoot: "example.org/ok", Generate: true})
@@ -32,19 +32,19 @@ func compile(t *testing.T, file string) (u *ir.Unit, b *ir.Bind, pkg string, src
 		}
 		t.FailNow()
 	}
-	out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg})
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range diags {
 		t.Fatalf("%s: %s", file, d.Message)
 	}
-	return r.Unit, r.Bind, pkg, out[0].Content
+	return r.Unit, r.Bind, pkg, files
 }
 
 // typeNames lists the Go types of a unit that have methods, by declaration.
 func typeNames(u *ir.Unit, b *ir.Bind) map[*ir.Decl]string {
-	n := &names{decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{}, field: map[*ir.Field]string{}}
+	n := newNames()
 	n.add(u.Decls, b, true)
 	out := map[*ir.Decl]string{}
 	for _, d := range u.Decls {
@@ -72,13 +72,14 @@ func TestOK(t *testing.T) {
 	mod := newModule(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, file := range files {
-		u, b, pkg, src := compile(t, file)
-		golden.Check(t, strings.TrimSuffix(file, ".x")+".go.golden", src)
+		u, b, pkg, out := compile(t, file)
+		golden.Check(t, strings.TrimSuffix(file, ".x")+".go.golden", out[0].Content)
+		golden.Check(t, strings.TrimSuffix(file, ".x")+"_view.go.golden", out[1].Content)
 		dir := "ok/" + pkg
 		if path, ok := strings.CutPrefix(b.Package, "example.org/"); ok {
 			dir = path
 		}
-		mod.add(t, dir, pkg, src, wires(u, b, r))
+		mod.add(t, dir, pkg, out, wires(u, b, r))
 	}
 	// What is special to one of them.
 	special, err := os.ReadFile("testdata/place_test.go.txt")
@@ -142,19 +143,21 @@ func (m module) write(t *testing.T, name string, content []byte) {
 	}
 }
 
-func (m module) add(t *testing.T, dir, pkg string, src []byte, ws []wire) {
+func (m module) add(t *testing.T, dir, pkg string, out []File, ws []wire) {
 	t.Helper()
-	m.write(t, dir+"/"+pkg+"_xdr.go", src)
+	for _, f := range out {
+		m.write(t, dir+"/"+f.Name, f.Content)
+	}
 	text, err := os.ReadFile("testdata/roundtrip.go.tmpl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
+	var test bytes.Buffer
 	tmpl := template.Must(template.New("").Parse(string(text)))
-	if err := tmpl.Execute(&out, map[string]any{"Package": pkg, "Wires": ws}); err != nil {
+	if err := tmpl.Execute(&test, map[string]any{"Package": pkg, "Wires": ws}); err != nil {
 		t.Fatal(err)
 	}
-	m.write(t, dir+"/"+pkg+"_test.go", out.Bytes())
+	m.write(t, dir+"/"+pkg+"_test.go", test.Bytes())
 }
 
 // run tests the module; go test vets what it tests.

@@ -190,6 +190,11 @@ func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
 
 // checkUnion reads the discriminant, and steps over the arm.
 func (g *gen) checkUnion(r *getter, d *ir.Decl, v place) {
+	g.checkArms(r, d, v, func(q *getter, a *ir.Arm) { q.get(a.Field.Type, g.field(v, a.Field)) })
+}
+
+// checkArms reads the discriminant, and does with the arm what arm says.
+func (g *gen) checkArms(r *getter, d *ir.Decl, v place, arm func(q *getter, a *ir.Arm)) {
 	disc, kind := g.field(v, d.Disc), r.vars.name("kind")
 	disc.x = id(kind)
 	r.stmt(jen.Var().Id(kind).Add(g.goType(d.Disc.Type)))
@@ -201,7 +206,7 @@ func (g *gen) checkUnion(r *getter, d *ir.Decl, v place) {
 		if a.Field == nil {
 			return nil
 		}
-		return r.block(func(q *getter) { q.get(a.Field.Type, g.field(v, a.Field)) })
+		return r.block(func(q *getter) { arm(q, a) })
 	}, []jen.Code{jen.Return(jen.Id(r.off), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
 }
 

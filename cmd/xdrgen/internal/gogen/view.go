@@ -1,0 +1,328 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// This file writes views: a type of bytes for each struct and union, with a
+// method for each field that reads it where it lies on the wire.
+
+// hasView reports whether declaration d has a view type.
+func hasView(d *ir.Decl) bool {
+	switch d.Kind {
+	case ir.Struct:
+		return d.List == nil || len(d.List.Elem) > 1
+	case ir.Union:
+		return true
+	}
+	return false
+}
+
+func (g *gen) view(d *ir.Decl) {
+	if !hasView(d) {
+		return
+	}
+	name, of := g.names.view[d], g.names.decl[d]
+	g.v.Commentf("// %s reads a %s field by field, where it lies on the wire. It is made by", name, of)
+	g.v.Commentf("// conversion of bytes that begin with a checked %s; see package xdr.", of)
+	g.v.Type().Id(name).Index().Byte()
+	if d.Kind == ir.Union {
+		g.viewUnion(d)
+		return
+	}
+	at := offset{}
+	for _, f := range structFields(d) {
+		var body []jen.Code
+		if u := f.Type.Underlying(); isSeq(u) {
+			// In the iterator, so that the method can be inlined.
+			body = []jen.Code{jen.Return(g.viewSeq(u, "v", at))}
+		} else {
+			body = append(at.code(), g.viewReturn(f.Type, at.x)...)
+		}
+		g.viewMethod(d, f, "reads field "+f.Name+".", g.viewResult(f.Type), body)
+		g.pass(&at, f.Type)
+	}
+}
+
+func (g *gen) viewUnion(d *ir.Decl) {
+	disc := g.names.field[d.Disc]
+	g.viewMethod(d, d.Disc, "reads the discriminant.", g.viewResult(d.Disc.Type), g.viewReturn(d.Disc.Type, offset{}.x))
+	after := offset{fixed: 4}
+	for _, a := range d.Arms {
+		if a.Field == nil {
+			continue
+		}
+		value := jen.Return(g.viewValue(a.Field.Type, "v", after.x), jen.True())
+		none := jen.Return(jen.Id("x"), jen.False())
+		var mine, others []jen.Code
+		for _, b := range d.Arms {
+			for _, l := range b.Labels {
+				if a == b {
+					mine = append(mine, g.label(d, l))
+				} else {
+					others = append(others, g.label(d, l))
+				}
+			}
+		}
+		kind := jen.Switch(jen.Id("v").Dot(disc).Call())
+		body := []jen.Code{kind.Clone().Block(jen.Case(mine...).Block(value)), none}
+		if a.Default {
+			body = []jen.Code{value}
+			if len(others) > 0 {
+				body = []jen.Code{kind.Clone().Block(jen.Case(others...).Block(none)), value}
+			}
+		}
+		g.viewMethod(d, a.Field, "reads the arm that is there if "+disc+" is "+g.labelText(d, a)+".",
+			jen.Params(jen.Id("x").Add(g.viewType(a.Field.Type)), jen.Id("ok").Bool()), body)
+	}
+}
+
+func (g *gen) viewMethod(d *ir.Decl, f *ir.Field, what string, result *jen.Statement, body []jen.Code) {
+	name := g.names.field[f]
+	g.v.Comment("// " + name + " " + what)
+	g.v.Func().Params(jen.Id("v").Id(g.names.view[d])).Id(name).Params().Add(result).Block(body...)
+}
+
+// viewResult is what the method for a field of type t returns.
+func (g *gen) viewResult(t *ir.Type) *jen.Statement {
+	if u := t.Underlying(); u.Kind == ir.Optional {
+		return jen.Params(jen.Id("x").Add(g.viewType(u.Elem)), jen.Id("ok").Bool())
+	}
+	return g.viewType(t)
+}
+
+// viewReturn returns the value of type t at offset at.
+func (g *gen) viewReturn(t *ir.Type, at expr) []jen.Code {
+	u := t.Underlying()
+	if u.Kind != ir.Optional {
+		return []jen.Code{jen.Return(g.viewValue(t, "v", at))}
+	}
+	return []jen.Code{
+		jen.If(jen.Qual(xdrPath, "Uint32").Call(jen.Id("v"), at()).Op("==").Lit(0)).Block(jen.Return(jen.Id("x"), jen.False())),
+		jen.Return(g.viewValue(u.Elem, "v", plus(at, 4)), jen.True()),
+	}
+}
+
+// viewType is the Go type in which a view gives a value of type t.
+func (g *gen) viewType(t *ir.Type) *jen.Statement {
+	t = resolve(t)
+	u := t.Underlying()
+	switch u.Kind {
+	case ir.FixedArray, ir.Array:
+		return jen.Qual("iter", "Seq2").Types(jen.Int(), g.viewType(u.Elem))
+	case ir.ListOf, ir.ListHead:
+		if len(u.Ref.List.Elem) == 1 {
+			return jen.Qual("iter", "Seq2").Types(jen.Int(), g.viewType(u.Ref.List.Elem[0].Type))
+		}
+		return jen.Qual("iter", "Seq2").Types(jen.Int(), g.viewName(u.Ref))
+	case ir.Optional:
+		return jen.Qual(xdrPath, "Optional").Types(g.viewType(u.Elem))
+	case ir.Ref:
+		if hasView(u.Ref) {
+			return g.viewName(u.Ref)
+		}
+	}
+	return g.goType(t)
+}
+
+func (g *gen) viewName(d *ir.Decl) *jen.Statement {
+	if d.Import != nil {
+		return jen.Qual(d.Import.Package, g.names.view[d])
+	}
+	return jen.Id(g.names.view[d])
+}
+
+// viewValue is the value of type t at offset at of the variable buf.
+func (g *gen) viewValue(t *ir.Type, buf string, at expr) *jen.Statement {
+	t = resolve(t)
+	u := t.Underlying()
+	read := func(name string) *jen.Statement { return jen.Qual(xdrPath, name).Call(jen.Id(buf), at()) }
+	as := func(x *jen.Statement) *jen.Statement { return g.goType(t).Call(x) }
+	switch u.Kind {
+	case ir.Bool:
+		x := read("Uint32").Op("!=").Lit(0)
+		if t.Kind == ir.Bool {
+			return x
+		}
+		return as(x)
+	case ir.Int:
+		return as(read("Uint32"))
+	case ir.Uint:
+		if t.Kind == ir.Uint {
+			return read("Uint32")
+		}
+		return as(read("Uint32"))
+	case ir.Hyper:
+		return as(read("Uint64"))
+	case ir.Uhyper:
+		if t.Kind == ir.Uhyper {
+			return read("Uint64")
+		}
+		return as(read("Uint64"))
+	case ir.Float:
+		return as(jen.Qual("math", "Float32frombits").Call(read("Uint32")))
+	case ir.Double:
+		return as(jen.Qual("math", "Float64frombits").Call(read("Uint64")))
+	case ir.Quad, ir.FixedOpaque:
+		return as(jen.Id(buf).Index(at().Op(":")))
+	case ir.Opaque:
+		if t.Kind == ir.Opaque {
+			return read("ViewOpaque")
+		}
+		return as(read("ViewOpaque"))
+	case ir.String:
+		return as(read("ViewOpaque"))
+	case ir.Optional:
+		return jen.Qual(xdrPath, "ViewOptional").Call(jen.Id(buf), at(),
+			jen.Func().Params(jen.Id("off").Int()).Add(g.viewType(u.Elem)).Block(jen.Return(g.viewValue(u.Elem, buf, id("off")))))
+	case ir.FixedArray, ir.Array, ir.ListOf, ir.ListHead:
+		return g.viewSeq(u, buf, offset{steps: []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Add(at()) }}})
+	}
+	if u.Ref.Kind == ir.Enum {
+		return as(read("Uint32"))
+	}
+	return g.viewName(u.Ref).Call(jen.Id(buf).Index(at().Op(":")))
+}
+
+func isSeq(t *ir.Type) bool {
+	switch t.Kind {
+	case ir.FixedArray, ir.Array, ir.ListOf, ir.ListHead:
+		return true
+	}
+	return false
+}
+
+// viewSeq is an iterator over the elements of the array or list of type t.
+func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
+	elem := t.Elem
+	value := func() *jen.Statement { return g.viewValue(elem, buf, id("off")) }
+	typ := func() *jen.Statement { return g.viewType(elem) }
+	skip := func() *jen.Statement { return g.skip(elem, buf, id("off")) }
+	if t.Kind == ir.ListOf || t.Kind == ir.ListHead {
+		elem = listElem(t.Ref)
+		if elem == nil {
+			value = func() *jen.Statement { return g.viewName(t.Ref).Call(jen.Id(buf).Index(jen.Id("off").Op(":"))) }
+			typ = func() *jen.Statement { return g.viewName(t.Ref) }
+			skip = func() *jen.Statement { return g.skipDecl(t.Ref, buf, id("off")) }
+		}
+	}
+	yield := jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), value())).Block(jen.Return())
+	next := jen.Id("off").Op("=").Add(skip())
+	word := func() *jen.Statement { return jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), jen.Id("off")) }
+	if t.Kind == ir.Array {
+		at.fixed += 4 // the count
+	}
+	body := at.code()
+	switch {
+	case body == nil:
+		body = []jen.Code{jen.Id("off").Op(":=").Lit(at.fixed)}
+	case at.fixed > 0:
+		body = append(body, jen.Id("off").Op("+=").Lit(at.fixed))
+	}
+	switch t.Kind {
+	case ir.FixedArray:
+		body = append(body, jen.For(jen.Id("i").Op(":=").Range().Lit(int(t.Len))).Block(yield, next))
+	case ir.Array:
+		count := jen.Int().Call(jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), jen.Id("off").Op("-").Lit(4)))
+		body = append(body, jen.For(jen.Id("i").Op(":=").Range().Add(count)).Block(yield, next))
+	case ir.ListOf:
+		body = append(body, jen.For(jen.Id("i").Op(":=").Lit(0), word().Op("!=").Lit(0), jen.Id("i").Op("++")).Block(
+			jen.Id("off").Op("+=").Lit(4), yield, next))
+	case ir.ListHead:
+		body = append(body, jen.For(jen.Id("i").Op(":=").Lit(0), jen.Empty(), jen.Id("i").Op("++")).Block(
+			yield, next,
+			jen.If(word().Op("==").Lit(0)).Block(jen.Return()),
+			jen.Id("off").Op("+=").Lit(4),
+		))
+	}
+	return jen.Func().Params(jen.Id("yield").Func().Params(jen.Int(), typ()).Bool()).Block(body...)
+}
+
+// offset is where a field begins: a constant, or a variable that statements
+// compute.
+type offset struct {
+	fixed int
+	steps []func() jen.Code // nil while the offset is a constant
+}
+
+func (o offset) x() *jen.Statement {
+	switch {
+	case o.steps == nil:
+		return jen.Lit(o.fixed)
+	case o.fixed == 0:
+		return jen.Id("off")
+	}
+	return jen.Id("off").Op("+").Lit(o.fixed)
+}
+
+// code computes the variable.
+func (o offset) code() []jen.Code {
+	var out []jen.Code
+	for _, s := range o.steps {
+		out = append(out, s())
+	}
+	return out
+}
+
+// pass moves o over a value of type t.
+func (g *gen) pass(o *offset, t *ir.Type) {
+	if t.Size.Fixed() {
+		o.fixed += fixedLen(t)
+		return
+	}
+	from, op := *o, "="
+	if o.steps == nil {
+		op = ":="
+	}
+	step := func() jen.Code { return jen.Id("off").Op(op).Add(g.skip(t, "v", from.x)) }
+	o.steps = append(o.steps[:len(o.steps):len(o.steps)], step)
+	o.fixed = 0
+}
+
+// plus is the expression x + n.
+func plus(x expr, n int) expr {
+	return func() *jen.Statement { return x().Op("+").Lit(n) }
+}
+
+// skip is the offset after the value of type t at offset at.
+func (g *gen) skip(t *ir.Type, buf string, at expr) *jen.Statement {
+	if t.Size.Fixed() {
+		return plus(at, fixedLen(t))()
+	}
+	u := t.Underlying()
+	over := func(t *ir.Type) *jen.Statement {
+		return jen.Func().Params(jen.Id("off").Int()).Int().Block(jen.Return(g.skip(t, buf, id("off"))))
+	}
+	call := func(name string, more ...jen.Code) *jen.Statement {
+		return jen.Qual(xdrPath, name).Call(append([]jen.Code{jen.Id(buf), at()}, more...)...)
+	}
+	switch u.Kind {
+	case ir.Opaque, ir.String:
+		return call("SkipOpaque")
+	case ir.FixedArray:
+		return jen.Qual(xdrPath, "SkipElements").Call(at(), jen.Lit(int(u.Len)), over(u.Elem))
+	case ir.Array:
+		return call("SkipArray", over(u.Elem))
+	case ir.Optional:
+		return call("SkipOptional", over(u.Elem))
+	case ir.ListOf, ir.ListHead:
+		elem := func(at expr) *jen.Statement { return g.skipDecl(u.Ref, buf, at) }
+		if e := listElem(u.Ref); e != nil {
+			elem = func(at expr) *jen.Statement { return g.skip(e, buf, at) }
+		}
+		each := jen.Func().Params(jen.Id("off").Int()).Int().Block(jen.Return(elem(id("off"))))
+		if u.Kind == ir.ListHead {
+			return jen.Qual(xdrPath, "SkipList").Call(jen.Id(buf), elem(at), each)
+		}
+		return call("SkipList", each)
+	}
+	return g.skipDecl(u.Ref, buf, at)
+}
+
+// skipDecl is skip by the type's own check-only reader.
+func (g *gen) skipDecl(d *ir.Decl, buf string, at expr) *jen.Statement {
+	return jen.Qual(xdrPath, "Skip").Call(
+		jen.Parens(jen.Op("*").Add(g.declType(d))).Call(jen.Nil()).Dot("SkipXDR").Call(jen.Nil(), jen.Id(buf), at()))
+}
