@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
 // Errors for errors.Is.
@@ -19,6 +20,9 @@ var (
 	// ErrXIDInUse: a Call with the same XID is in flight on the connection, or was
 	// cancelled and its reply has not come yet.
 	ErrXIDInUse = engine.ErrXIDInUse
+	// ErrHeapMemory: the device registers memory of its own only (DeviceAttributes.HeapMemory
+	// is false), and a chunk was due for bytes elsewhere. Inline messages work.
+	ErrHeapMemory = mrpool.ErrHeapMemory
 	// ErrTimeout: posted work did not complete in Config.WorkTimeout; the connection is gone.
 	ErrTimeout = engine.ErrTimeout
 )

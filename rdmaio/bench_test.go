@@ -1,0 +1,139 @@
+package rdmaio_test
+
+import (
+	"context"
+	"encoding/binary"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// plain is a client and a server over mem, without tracing.
+func plain(t testing.TB, h rdmaio.Handler) *rdmaio.Conn {
+	t.Helper()
+	n := mem.New(nil)
+	client, err := n.Open("client", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := n.Open("server", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := rdmaio.Listen(context.Background(), server, "there", h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := rdmaio.Dial(context.Background(), client, "there", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, close := range []func() error{c.Close, s.Close, client.Close, server.Close} {
+			if err := close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return c
+}
+
+// quick answers with as little work as can be; data, if there is any, as an item.
+func quick(data []byte) rdmaio.Handler {
+	head := replyHeader(0).buf
+	var items []xdr.Item
+	if data != nil {
+		items = []xdr.Item{{Position: uint64(len(head)), Inline: len(head), Data: data}}
+	}
+	return rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		copy(head, r.Message[:4])
+		r.Reply(rdmaio.Message{Inline: head, Items: items}, nil)
+	})
+}
+
+// repeat makes the same Call under another XID.
+func again(t testing.TB, c *rdmaio.Conn, call *rdmaio.Call, xid uint32) {
+	binary.BigEndian.PutUint32(call.Inline, xid)
+	if _, err := c.Call(context.Background(), call); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func smallCall() *rdmaio.Call {
+	call := nullCall(0, 128)
+	call.ReplyBuf = make([]byte, 128)
+	return call
+}
+
+// What a Call allocates, both ends together, when the caller brings the
+// memory: the server's Request, and for chunks what the item list of it takes.
+func TestAllocations(t *testing.T) {
+	data := pattern(64<<10, 1)
+	for _, c := range []struct {
+		name string
+		h    rdmaio.Handler
+		call *rdmaio.Call
+		max  float64
+	}{
+		{"128 bytes", quick(nil), smallCall(), 1},
+		{"64 KiB WRITE", quick(nil), func() *rdmaio.Call { c := writeCall(0, 0, data); c.ReplyBuf = make([]byte, 128); return c }(), 2},
+		{"64 KiB READ", quick(data), func() *rdmaio.Call {
+			c := readCall(0, 0, make([]byte, 64<<10))
+			c.ReplyBuf = make([]byte, 128)
+			return c
+		}(), 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn := plain(t, c.h)
+			xid := uint32(0)
+			if n := testing.AllocsPerRun(200, func() { xid++; again(t, conn, c.call, xid) }); n > c.max {
+				t.Errorf("%v allocations, at most %v expected", n, c.max)
+			}
+		})
+	}
+}
+
+func benchmark(b *testing.B, h rdmaio.Handler, call *rdmaio.Call, n int64) {
+	c := plain(b, h)
+	b.ReportAllocs()
+	b.SetBytes(n)
+	for xid := uint32(1); b.Loop(); xid++ {
+		again(b, c, call, xid)
+	}
+}
+
+func BenchmarkCall128(b *testing.B) { benchmark(b, quick(nil), smallCall(), 0) }
+
+func BenchmarkWrite64K(b *testing.B) {
+	call := writeCall(0, 0, pattern(64<<10, 1))
+	call.ReplyBuf = make([]byte, 128)
+	benchmark(b, quick(nil), call, 64<<10)
+}
+
+func BenchmarkRead64K(b *testing.B) {
+	call := readCall(0, 0, make([]byte, 64<<10))
+	call.ReplyBuf = make([]byte, 128)
+	benchmark(b, quick(pattern(64<<10, 1)), call, 64<<10)
+}
+
+// BenchmarkCall128x32 is 32 callers at a time.
+func BenchmarkCall128x32(b *testing.B) {
+	head := replyHeader(0).buf
+	c := plain(b, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		m := append([]byte(nil), head...)
+		copy(m, r.Message[:4])
+		r.Reply(rdmaio.Message{Inline: m}, nil)
+	}))
+	var xid atomic.Uint32
+	b.ReportAllocs()
+	b.SetParallelism(16) // times GOMAXPROCS
+	b.RunParallel(func(pb *testing.PB) {
+		call := smallCall()
+		for pb.Next() {
+			again(b, c, call, xid.Add(1))
+		}
+	})
+}
