@@ -176,7 +176,7 @@ func (c *framedClient) call(slot int) error {
 
 // run makes n calls, Depth at a time.
 func (c *framedClient) run(n int) (time.Duration, error) {
-	if c.shape.Depth == 1 {
+	if c.shape.Depth == 1 && c.shape.Size <= messageSize {
 		return latencies(func() error { return c.call(0) })(n)
 	}
 	var left atomic.Int64

@@ -1,6 +1,9 @@
 package verbs
 
-import rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
 
 // A provider that runs over IP takes part by a line in networked: client and
 // server each open a device of it, and listen and dial on 127.0.0.1.
@@ -10,5 +13,7 @@ type provider struct {
 }
 
 func networked() []provider {
-	return nil
+	return []provider{
+		{"rdmatcp", func() (rdma.Device, error) { return rdmatcp.Open(nil) }},
+	}
 }

@@ -128,7 +128,7 @@ func (s *suite) add(name, op string, shape Shape, run Run) {
 var (
 	single = Shape{128, 1}
 	calls  = []Shape{{128, 32}, {128, 256}}
-	bulk   = []Shape{{64 << 10, 16}, {1 << 20, 8}}
+	bulk   = []Shape{{64 << 10, 16}, {1 << 20, 1}, {1 << 20, 8}}
 )
 
 // open makes all connections and the cases over them.

@@ -44,6 +44,7 @@ func TestRun(t *testing.T) {
 	for _, want := range []string{
 		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32",
 		"tcp write 1 MiB x 8", "segments write 64 KiB x 16", "mem call 128 B x 1", "mem read 1 MiB x 8",
+		"rdmatcp call 128 B x 1", "rdmatcp write 1 MiB x 1", "rdmatcp read 64 KiB x 16",
 	} {
 		if !seen[want] {
 			t.Errorf("no row %q", want)

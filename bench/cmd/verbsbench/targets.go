@@ -69,12 +69,15 @@ func targets(r verbs.Result, find func(name, op string) *verbs.Result) []target 
 			speed(r.Name, verbs.Write, 0.95)
 			break
 		}
-		if r.Shape.Size >= 1<<20 {
+		switch {
+		case r.Shape.Size < 1<<20:
+			speed(verbs.TCP, verbs.Write, 0.45)
+			speed(verbs.Segments, verbs.Write, 0.80)
+		case r.Shape.Depth == 1:
+			speed(verbs.TCP, verbs.Write, 0.55)
+		default:
 			speed(verbs.Segments, verbs.Write, 0.85)
-			break
 		}
-		speed(verbs.TCP, verbs.Write, 0.45)
-		speed(verbs.Segments, verbs.Write, 0.80)
 	}
 	return all
 }
