@@ -66,9 +66,9 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{
 		"rdmatcp write   64 KiB x 16  2000  1.00      0.50  -        0.62       " +
-			"CPU ns/B 1.00 (<= 0.6: missed); of tcp write 0.50 (>= 0.45: met); of segments write 0.62 (>= 0.8: missed)\n",
+			"CPU ns/B 1.00 (<= 0.6: missed); of tcp write 0.50 (>= 0.45: met); of segments write 0.62 (>= 0.8: missed); of rdmatcp read 1.25 (>= 0.95: met)\n",
 		"rdmatcp read    64 KiB x 16  1600  0.50      0.40  -        0.50       " +
-			"CPU ns/B 0.50 (<= 0.6: met); of rdmatcp write 0.80 (>= 0.95: near)\n",
+			"CPU ns/B 0.50 (<= 0.6: met); of tcp write 0.40 (>= 0.45: near); of segments write 0.50 (>= 0.8: missed)\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got\n%s\nwant in it\n%s", out.String(), want)

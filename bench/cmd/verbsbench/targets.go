@@ -65,10 +65,8 @@ func targets(r verbs.Result, find func(name, op string) *verbs.Result) []target 
 		if r.CPU > 0 {
 			all = append(all, atMost("CPU ns/B", r.CPU/float64(r.Shape.Size), 0.6))
 		}
-		if r.Op == verbs.Read {
-			speed(r.Name, verbs.Write, 0.95)
-			break
-		}
+		// These bounds are meant for what an RPC moves either way: to the server
+		// by a Read, to the client by a Write.
 		switch {
 		case r.Shape.Size < 1<<20:
 			speed(verbs.TCP, verbs.Write, 0.45)
@@ -77,6 +75,9 @@ func targets(r verbs.Result, find func(name, op string) *verbs.Result) []target 
 			speed(verbs.TCP, verbs.Write, 0.55)
 		default:
 			speed(verbs.Segments, verbs.Write, 0.85)
+		}
+		if r.Op == verbs.Write {
+			speed(r.Name, verbs.Read, 0.95)
 		}
 	}
 	return all
