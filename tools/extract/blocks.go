@@ -7,10 +7,11 @@ import (
 
 // The forms by which a definition of RFC 4506 §6.3 or RFC 5531 §12.2 is told from prose. The first matches a line that
 // is a beginning by itself, the second one that is a beginning if the next line opens with the given character. A
-// constant need not have its equals sign: documents get that wrong, and the erratum needs the line.
+// constant need not have its equals sign, and a struct's name may have a star: documents get that wrong, and the
+// erratum needs the line.
 var (
 	blockHere = regexp.MustCompile(`^[ \t]*(?:` +
-		`(?:struct|enum|program)[ \t]+[A-Za-z_]\w*[ \t]*\{` +
+		`(?:struct|enum|program)[ \t]+\*?[A-Za-z_]\w*[ \t]*\{` +
 		`|union[ \t]+[A-Za-z_]\w*[ \t]+switch[ \t]*\(` +
 		`|typedef[ \t]+[A-Za-z_][\w \t*<>\[\],]*;` +
 		`|typedef[ \t]+(?:struct|enum|union)\b[\w \t]*(?:\{|switch[ \t]*\()` +

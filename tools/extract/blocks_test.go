@@ -113,3 +113,24 @@ last`
 		t.Errorf("got %v, want %s", err, none)
 	}
 }
+
+func TestTable(t *testing.T) {
+	doc := "2.4 Sizes\n\n   These are sizes.\n\n   A_SIZE 64\n      The size.\n   B = 0x10" + page + "   C\t-3\n   NOT 1 2\n   Prose 7\n   D 12\n\n2.5 Types\n   E 5\n"
+	lines := documentLines([]byte(doc))
+	r := &blockReader{lines: lines, cut: furniture(lines)}
+	got, _, bad, err := r.sections([]string{"table:2.4"})
+	if err != nil || len(bad) > 0 {
+		t.Fatal(err, bad)
+	}
+	want := "5:const A_SIZE = 64;|7:const B = 0x10;|15:const C = -3;|18:const D = 12;"
+	if diff := cmp.Diff(want, show(got)); diff != "" {
+		t.Errorf("taken (-want +got):\n%s", diff)
+	}
+	if _, _, _, err := r.sections([]string{"2.4"}); err == nil || !strings.Contains(err.Error(), "no XDR definition") {
+		t.Errorf("without table: %v", err)
+	}
+	r = &blockReader{lines: []string{"1 One", "prose"}, cut: []bool{false, false}}
+	if _, _, _, err := r.sections([]string{"table:1"}); err == nil || !strings.Contains(err.Error(), "NAME NUMBER") {
+		t.Errorf("table without lines: %v", err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // docResult is what one document of the manifest gives.
@@ -191,7 +192,8 @@ func (b damage) note() string {
 // sections returns the definitions under several sections, in the order named, and how many lines were looked at.
 func (r *blockReader) sections(names []string) (taken []line, looked int, bad []damage, err error) {
 	for _, s := range names {
-		spans, err := sectionSpans(r.lines, s)
+		number, table := strings.CutPrefix(s, tablePrefix)
+		spans, err := sectionSpans(r.lines, number)
 		if err != nil {
 			return nil, 0, nil, err
 		}
@@ -199,11 +201,17 @@ func (r *blockReader) sections(names []string) (taken []line, looked int, bad []
 		for _, sp := range spans {
 			looked += sp.to - sp.from
 			lines, b := r.read(sp)
+			if table {
+				lines, b = r.table(sp), nil
+			}
 			bad = append(bad, b...)
 			if len(taken) > 0 && len(lines) > 0 && lines[0].num > 1 && r.lines[lines[0].num-2] == "" {
 				taken = append(taken, line{num: lines[0].num - 1})
 			}
 			taken = append(taken, lines...)
+		}
+		if len(taken) == before && table {
+			return nil, 0, nil, fmt.Errorf("section %s: holds no line of the form NAME NUMBER", number)
 		}
 		if len(taken) == before {
 			return nil, 0, nil, fmt.Errorf("section %s: holds no XDR definition", s)

@@ -23,7 +23,7 @@
 //
 // Mode marked takes the lines that begin with three slashes. With one file in all, that file gets every line; with
 // more, they follow the FILE ENDS lines of the document, name by name. Mode sections takes the XDR definitions found
-// under the sections listed with each file (a section includes its subsections). Mode none is for a document with no
+// under the sections listed with each file (a section includes its subsections; table:NUMBER, see below). Mode none is for a document with no
 // XDR: its checksum is verified, nothing else.
 //
 // # What is taken
@@ -35,6 +35,10 @@
 // program in the shape of a definition and runs to the semicolon that closes it; a comment directly above belongs to
 // it. Page footers, headers, form feeds and the empty lines around them are cut out, the indentation common to one
 // definition is removed, and one empty line stands between two definitions where the document has one there.
+//
+// Tables: where a file's list has table:2.4 in place of 2.4, the lines of that section that hold a name in capitals and
+// a number, and nothing else, are taken as constants: "NFS3_FHSIZE 64" as "const NFS3_FHSIZE = 64;". This is the one
+// place where a line is written anew; older documents give their sizes so, and the manifest says where.
 //
 // In both modes a byte order mark, carriage returns, form feeds and blanks at the end of a line are dropped.
 //

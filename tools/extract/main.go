@@ -77,7 +77,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, error) {
 	fs.StringVar(&o.format, "format", "text", "of stdout: text, or json for one object a line")
 	fs.StringVar(&o.doc, "doc", "", "take one document `file` without manifest and errata")
 	fs.StringVar(&o.mode, "mode", "", "with -doc: marked or sections (default marked where /// lines exist)")
-	fs.StringVar(&o.section, "section", "", "with -mode sections: section `numbers`, separated by commas (default the whole document)")
+	fs.StringVar(&o.section, "section", "", "with -mode sections: section `numbers`, separated by commas, table:NUMBER for a table of constants (default the whole document)")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, help)

@@ -41,7 +41,7 @@ const (
 var (
 	unitName    = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 	plainName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	sectionName = regexp.MustCompile(`^(?:[0-9]+|[A-Z])(?:\.[0-9]+)*$`)
+	sectionName = regexp.MustCompile(`^(?:table:)?(?:[0-9]+|[A-Z])(?:\.[0-9]+)*$`)
 )
 
 // parseManifest reads a manifest, see doc.go. Its errors carry name:line.
@@ -144,7 +144,7 @@ func (u *unit) add(args []string) error {
 	}
 	for _, s := range f.sections {
 		if !sectionName.MatchString(s) {
-			return fmt.Errorf("file %s: %q is no section number such as 4.3 or B.1", f.name, s)
+			return fmt.Errorf("file %s: %q is no section number such as 4.3, B.1 or table:2.4", f.name, s)
 		}
 	}
 	u.files = append(u.files, f)

@@ -61,7 +61,7 @@ func TestParseManifestErrors(t *testing.T) {
 		{"file with a path", block + "unit a\nfile ../a.x", `M:6: file "../a.x": want a plain name that ends in .x`},
 		{"file twice", block + "unit a\nfile a.x\nfile a.x", "M:7: file a.x: named twice in unit a"},
 		{"file in two units", block + "unit a\nfile a.x\nunit b\nfile a.x", "M:1: document a.txt: file a.x: in units a and b; errata could not tell them apart"},
-		{"section number", block + "unit a\nfile a.x four", `M:6: file a.x: "four" is no section number such as 4.3 or B.1`},
+		{"section number", block + "unit a\nfile a.x four", `M:6: file a.x: "four" is no section number such as 4.3, B.1 or table:2.4`},
 		{"sections in mode marked", block + "unit a\nfile a.x 4", "M:1: document a.txt: file a.x: mode marked takes no section numbers"},
 		{"no sections", strings.Replace(block, "marked", "sections", 1) + "unit a\nfile a.x", "M:1: document a.txt: file a.x: mode sections needs section numbers after the name"},
 		{"target outside", block + "unit a\ntarget ../a", `M:6: target "../a": want a clean path with forward slashes below the module`},

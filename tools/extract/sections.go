@@ -9,7 +9,7 @@ import (
 // heading matches a section heading: a number at the left margin and a title. Lines of a table of contents end in a
 // page number after dots and are not headings.
 var (
-	heading  = regexp.MustCompile(`^(?:Appendix )?([0-9]+(?:\.[0-9]+)*|[A-Z](?:\.[0-9]+)*)\.?[ \t]+[A-Z"]`)
+	heading  = regexp.MustCompile(`^(?:Appendix )?([0-9]+(?:\.[0-9]+)*|[A-Z](?:\.[0-9]+)*)[.:]?[ \t]+[A-Z"]`)
 	contents = regexp.MustCompile(`(\. ?){3,} *[0-9]+$`)
 )
 
