@@ -47,6 +47,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/syntax", Imports: diags, Outside: []string{participle}},
 		{Package: "cmd/xdrgen/internal/sema", Imports: append([]string{"cmd/xdrgen/internal/syntax", "cmd/xdrgen/internal/bind", "cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Outside: []string{jennifer}},
+		{Package: "cmd/xdrgen/internal/format", Imports: append([]string{"cmd/xdrgen/internal/syntax"}, diags...)},
 		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/dynamic", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},

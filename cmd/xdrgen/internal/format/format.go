@@ -1,0 +1,89 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+const byteOrderMark = "\ufeff"
+
+// Source returns the formatted text of a file. macros are those of -D: they
+// decide which branches of an #if are laid out. Where the text has errors of
+// grammar these are returned and the text is not. An error means that the
+// formatter itself is at fault.
+func Source(p *syntax.Parser, f *source.File, macros map[string]string) ([]byte, []diag.Diagnostic, error) {
+	if d := check(p, f, macros); diag.HasErrors(d) {
+		return nil, d, nil
+	}
+	text := string(f.Text)
+	mark := strings.HasPrefix(text, byteOrderMark)
+	text = strings.TrimPrefix(text, byteOrderMark)
+	returns := strings.Contains(text, "\r\n")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+
+	plain := source.NewFile(f.Name, []byte(text))
+	pieces := syntax.Pieces(plain, macros)
+	l := layout{text: text}
+	out := render(l.lines(pieces))
+
+	after := source.NewFile(f.Name, []byte(out))
+	if err := same(plain, after, pieces, syntax.Pieces(after, macros)); err != nil {
+		return nil, nil, fmt.Errorf("%s: formatting would change the text: %w; please report this", f.Name, err)
+	}
+	if returns {
+		out = strings.ReplaceAll(out, "\n", "\r\n")
+	}
+	if mark {
+		out = byteOrderMark + out
+	}
+	return []byte(out), nil, nil
+}
+
+// check returns the errors of grammar in a file.
+func check(p *syntax.Parser, f *source.File, macros map[string]string) []diag.Diagnostic {
+	if len(f.Text) > source.MaxSize || bytes.IndexByte(f.Text, 0) >= 0 {
+		return []diag.Diagnostic{diag.New(diag.NotText, source.Span{File: f}, "%s is no text, or longer than %d bytes", f.Base(), source.MaxSize)}
+	}
+	var out []diag.Diagnostic
+	c := &syntax.Context{
+		Macros:  map[string]string{},
+		Include: func(string, source.Span) {},
+		Report: func(d diag.Diagnostic) {
+			if d.Severity == diag.Error {
+				out = append(out, d)
+			}
+		},
+	}
+	for k, v := range macros {
+		c.Macros[k] = v
+	}
+	p.Parse(f, c)
+	diag.Sort(out, []*source.File{f})
+	return out
+}
+
+// same reports the first piece in which two texts differ. Of comments the
+// words count, of the rest every byte but for line ends at the end.
+func same(old, new *source.File, a, b []syntax.Piece) error {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) {
+			return fmt.Errorf("%d pieces become %d", len(a), len(b))
+		}
+		x, y := string(old.Text[a[i].Start:a[i].End]), string(new.Text[b[i].Start:b[i].End])
+		switch a[i].Kind {
+		case syntax.Comment:
+			x, y = strings.Join(strings.Fields(x), " "), strings.Join(strings.Fields(y), " ")
+		case syntax.CLine, syntax.Directive:
+			x, y = strings.TrimRight(x, "\n"), strings.TrimRight(y, "\n")
+		}
+		if a[i].Kind != b[i].Kind || x != y {
+			return fmt.Errorf("line %d: %s becomes %s", old.Position(a[i].Start).Line, diag.Quote(x), diag.Quote(y))
+		}
+	}
+	return nil
+}
