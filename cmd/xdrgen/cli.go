@@ -60,12 +60,13 @@ type genCmd struct {
 }
 
 type commandLine struct {
-	Check   checkCmd `cmd:""`
-	Gen     genCmd   `cmd:""`
-	Diff    diffCmd  `cmd:""`
-	Dump    dumpCmd  `cmd:""`
-	JSON    jsonCmd  `cmd:"" name:"json"`
-	Version struct{} `cmd:""`
+	Check   checkCmd   `cmd:""`
+	Gen     genCmd     `cmd:""`
+	Diff    diffCmd    `cmd:""`
+	Dump    dumpCmd    `cmd:""`
+	JSON    jsonCmd    `cmd:"" name:"json"`
+	Explain explainCmd `cmd:""`
+	Version struct{}   `cmd:""`
 }
 
 // run runs one command line and returns the exit code.
@@ -98,6 +99,8 @@ func run(args []string, env environment) int {
 		return line.Dump.run(env)
 	case "json":
 		return line.JSON.run(env)
+	case "explain":
+		return line.Explain.run(env)
 	}
 	fmt.Fprintln(env.stdout, version())
 	return exitClean

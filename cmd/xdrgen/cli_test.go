@@ -156,7 +156,7 @@ func TestGen(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	args := []string{"gen", "-o", out, "-package", "u", filepath.Join(dir, "x/u/u.x")}
 	stdout, stderr, code := runCommand(t, args...)
-	if code != exitClean || stdout != filepath.ToSlash(out)+"/u_xdr.go\n" {
+	if code != exitClean || stdout != filepath.ToSlash(out)+"/u_xdr.go\n"+filepath.ToSlash(out)+"/u_view_xdr.go\n" {
 		t.Fatalf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(out, "u_xdr.go"))
@@ -166,7 +166,7 @@ func TestGen(t *testing.T) {
 	if stdout, _, code = runCommand(t, args...); code != exitClean || stdout != "" {
 		t.Errorf("second run: exit code %d, stdout %q", code, stdout)
 	}
-	if entries, err := os.ReadDir(out); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 3 {
 		t.Errorf("%v: %d files", err, len(entries))
 	}
 

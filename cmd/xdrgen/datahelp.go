@@ -72,3 +72,18 @@ const helpData = `
   -as FORM        form of the XDR: raw, hex, base64 or auto: text that is hex or base64 is taken for it
                   when read; when written, raw, and hex on a terminal
 `
+
+const helpExplain = `Explain findings: what they mean, why, a wrong example and a right one.
+
+Usage: xdrgen explain CODE...
+       xdrgen explain -list
+
+Examples:
+  xdrgen explain XDR0101
+  xdrgen explain undefined-type bare-unsigned
+  xdrgen explain -list
+
+  -list  all codes, one a line, with the fix of each
+
+The same texts are docs/errors.md.
+`

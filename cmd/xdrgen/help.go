@@ -17,6 +17,8 @@ func help(topic string) (text string, ok bool) {
 		return helpDump + helpData + helpUnit + helpExit, true
 	case "json":
 		return helpJSON + helpData + helpUnit + helpExit, true
+	case "explain":
+		return helpExplain, true
 	case "version":
 		return "Usage: xdrgen version\n\nPrint the version of this tool.\n", true
 	case "sidecar":
@@ -40,6 +42,7 @@ Commands:
   diff      show what gen would change
   dump      show the bytes of a value, item by item
   json      turn XDR into JSON, and JSON into XDR
+  explain   explain a finding by its code, with examples
   version   print the version of this tool
 
 Further help: xdrgen help COMMAND, sidecar, exit-codes

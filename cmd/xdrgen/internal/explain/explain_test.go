@@ -1,0 +1,124 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/internal/golden"
+)
+
+func entries(t *testing.T) []Entry {
+	t.Helper()
+	es, err := Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return es
+}
+
+// compile returns the findings of an example, those of code generation
+// included. root is the import path above the units.
+func compile(t *testing.T, files []File, generate bool, root string) []diag.Diagnostic {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range files {
+		name := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := sema.Compile(sema.Options{Files: []string{filepath.Join(dir, Unit)}, Include: []string{dir}, Generate: generate, ImportRoot: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Unit == nil || !generate {
+		return r.Diags
+	}
+	_, more, err := gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: "u"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(r.Diags, more...)
+}
+
+// TestExamples holds that each wrong example has the finding it is for and no
+// other, and each right one none.
+func TestExamples(t *testing.T) {
+	noExample := map[string]bool{"include-too-deep": true} // takes more than 64 files
+	forGen := map[string]bool{"import-package": true, "go-name-clash": true}
+	for _, e := range entries(t) {
+		t.Run(e.Code+" "+e.Name, func(t *testing.T) {
+			if len(strings.Fields(e.Words)) < 8 {
+				t.Errorf("explained in %q only", e.Words)
+			}
+			if noExample[e.Name] != (len(e.Bad) == 0 && len(e.Good) == 0) {
+				t.Fatalf("%d wrong files and %d right ones", len(e.Bad), len(e.Good))
+			}
+			if noExample[e.Name] {
+				return
+			}
+			root := "example.org/units"
+			if e.Name == "import-package" {
+				root = ""
+			}
+			bad := compile(t, e.Bad, forGen[e.Name], root)
+			if len(bad) != 1 || bad[0].Rule.Info().Code != e.Code {
+				t.Errorf("wrong example: %s", list(bad))
+			}
+			if forGen[e.Name] && len(compile(t, e.Bad, false, root)) > 0 {
+				t.Error("check has the finding as well as gen")
+			}
+			if good := compile(t, e.Good, true, root); len(good) > 0 {
+				t.Errorf("right example: %s", list(good))
+			}
+		})
+	}
+}
+
+func list(ds []diag.Diagnostic) string {
+	out := "no finding"
+	for i, d := range ds {
+		if i == 0 {
+			out = ""
+		}
+		p := d.Span.Position()
+		out += "\n" + d.Rule.Info().Code + " " + d.Rule.Info().Name + ": " + d.Message + " at line " + string(rune('0'+p.Line%10))
+	}
+	return out
+}
+
+// TestPage holds docs/errors.md against the texts.
+func TestPage(t *testing.T) {
+	golden.CheckString(t, "../../../../docs/errors.md", Markdown(entries(t)))
+}
+
+func TestText(t *testing.T) {
+	e, ok := Find(entries(t), "xdr0011")
+	if byName, _ := Find(entries(t), "Missing-Comma"); !ok || byName.Code != e.Code {
+		t.Fatal("not found by code and name")
+	}
+	golden.CheckString(t, "testdata/missing-comma.txt", e.Text())
+	if _, ok := Find(entries(t), "XDR9999"); ok {
+		t.Error("found what does not exist")
+	}
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"words\n":                        "f:1: text before the first code",
+		"== XDR01\n":                     "f:1: code XDR01 again, or of the wrong form",
+		"== XDR0101\na\n== XDR0101\nb\n": "f:3: code XDR0101 again",
+	} {
+		if err := parse("f", text, map[string]*Entry{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
