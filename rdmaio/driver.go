@@ -61,6 +61,10 @@ func (c *Conn) notify() {
 // lost is the queue pair's Notify.
 func (c *Conn) lost() { c.post(engine.Event{Kind: engine.EventBroken, Err: c.qp.Err()}) }
 
+// rounds is how often a runner looks for more before it hands over: it has
+// business of its own.
+const rounds = 64
+
 // run serves events until there are none, unless someone else does. It is
 // called with mu locked, and returns with it unlocked.
 func (c *Conn) run() {
@@ -69,7 +73,24 @@ func (c *Conn) run() {
 		return
 	}
 	c.running = true
-	for len(c.queue) > 0 || c.poll {
+	if c.serve(rounds) {
+		// Under constant load only: a goroutine serves on, and ends when it finds
+		// nothing to do. running remains true until then, which is what stop waits for.
+		go func() {
+			c.mu.Lock()
+			c.serve(-1)
+		}()
+	}
+}
+
+// serve is the runner's loop; false if it came to the end, where mu is unlocked
+// and nobody running, true if it had enough. mu is locked before and unlocked after.
+func (c *Conn) serve(rounds int) (more bool) {
+	for ; len(c.queue) > 0 || c.poll; rounds-- {
+		if rounds == 0 {
+			c.mu.Unlock()
+			return true
+		}
 		batch, poll := c.queue, c.poll
 		c.queue, c.spare, c.poll = c.spare[:0], nil, false
 		c.mu.Unlock()
@@ -87,6 +108,7 @@ func (c *Conn) run() {
 	c.stats = c.engine.Stats()
 	c.idle.Broadcast()
 	c.mu.Unlock()
+	return false
 }
 
 // drain takes what the completion queue has, in the way that misses nothing
