@@ -33,6 +33,9 @@ type Conn struct {
 	closeErr error
 }
 
+// keepBytes is how much memory for Calls with chunks a connection keeps between them.
+const keepBytes = 16 << 20
+
 // newConn makes a connection up to the point where it can be dialed or accepted,
 // its Receives posted. Everything is undone by Close.
 func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Conn, err error) {
@@ -47,7 +50,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Co
 	if c.pd, err = dev.AllocPD(); err != nil {
 		return nil, err
 	}
-	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * set.Credits})
+	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * set.Credits, KeepBytes: keepBytes})
 	if c.cq, err = dev.CreateCQ(set.SendQueue+set.Credits, c.notify); err != nil {
 		return nil, err
 	}

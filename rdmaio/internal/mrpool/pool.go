@@ -19,16 +19,35 @@ var (
 	ErrClosed = errors.New("mrpool: closed")
 )
 
-// smallest and largest buffer classes, as powers of two. Larger buffers are made to measure and not kept.
+// Buffers come in classes, four to each doubling, so that at most a fifth of one
+// is unused. Larger ones than the last are made to measure and not kept.
 const (
-	minClass = 9  // 512 bytes
-	maxClass = 22 // 4 MiB
+	smallest = 512
+	largest  = 4 << 20
+	classes  = 4*13 + 1 // 13 doublings lie between the two
 )
+
+// classOf gives the class of n bytes, and its size; class 0 is made to measure.
+func classOf(n int) (class, size int) {
+	switch {
+	case n <= smallest:
+		return 1, smallest
+	case n > largest:
+		return 0, n
+	}
+	exp := bits.Len(uint(n-1)) - 1 // 2^exp < n <= 2^(exp+1)
+	quarter := 1 << (exp - 2)
+	k := (n - 1<<exp + quarter - 1) / quarter // 1 to 4
+	return 1 + 4*(exp-9) + k, 1<<exp + k*quarter
+}
 
 // Config configures a Pool.
 type Config struct {
 	Heap     bool // DeviceAttributes.HeapMemory
 	KeepIdle int  // regions, and buffers of each size, kept for reuse; 0 keeps none
+	// KeepBytes is how much memory unused buffers may hold in all, whatever sizes a
+	// peer made us use; 0 keeps none.
+	KeepBytes uint64
 }
 
 // Pool is the memory of one protection domain.
@@ -39,8 +58,9 @@ type Pool struct {
 	mu      sync.Mutex
 	closed  bool
 	regions []verbs.MemoryRegion // invalid ones
-	buffers [maxClass + 1][]*Buffer
-	out     int // regions and buffers given out
+	buffers [classes + 1][]*Buffer
+	held    uint64 // bytes in buffers
+	out     int    // regions and buffers given out
 	stats   Stats
 }
 
@@ -140,11 +160,7 @@ type Buffer struct {
 
 // Buffer gives n bytes of registered memory, to be given back with Put.
 func (p *Pool) Buffer(n int) (*Buffer, error) {
-	class := 0
-	size := max(n, 1)
-	if c := max(minClass, bits.Len(uint(size-1))); c <= maxClass {
-		class, size = c, 1<<c
-	}
+	class, size := classOf(n)
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -155,6 +171,7 @@ func (p *Pool) Buffer(n int) (*Buffer, error) {
 		b := p.buffers[class][k-1]
 		p.buffers[class][k-1] = nil
 		p.buffers[class] = p.buffers[class][:k-1]
+		p.held -= uint64(size)
 		p.mu.Unlock()
 		b.Bytes = b.mem[:n]
 		return b, nil
@@ -191,13 +208,15 @@ func (p *Pool) Put(b *Buffer) error {
 	b.Bytes = nil
 	p.mu.Lock()
 	p.out--
-	if !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle {
+	size := uint64(len(b.mem))
+	if !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.held+size <= p.cfg.KeepBytes {
 		p.buffers[b.class] = append(p.buffers[b.class], b)
+		p.held += size
 		p.mu.Unlock()
 		return nil
 	}
 	p.stats.Buffers--
-	p.stats.BufferBytes -= uint64(len(b.mem))
+	p.stats.BufferBytes -= size
 	p.mu.Unlock()
 	return p.destroy(b)
 }
@@ -219,7 +238,7 @@ func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	regions, buffers, out := p.regions, p.buffers, p.out
-	p.regions, p.buffers = nil, [maxClass + 1][]*Buffer{}
+	p.regions, p.buffers = nil, [classes + 1][]*Buffer{}
 	p.stats.Regions -= len(regions)
 	for _, list := range buffers {
 		for _, b := range list {

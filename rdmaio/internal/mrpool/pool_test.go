@@ -125,7 +125,7 @@ func TestRefused(t *testing.T) {
 
 // Buffers are as long as asked for, come back by size, and give the peer no right.
 func TestBuffers(t *testing.T) {
-	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1})
+	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1 << 30})
 	for _, n := range []int{0, 1, 512, 513, 1000, 65536, 65537, 1 << 22, 1<<22 + 1} {
 		b, err := p.Buffer(n)
 		if err != nil {
@@ -164,8 +164,60 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
+// No size asked for wastes more than a fifth, and no two classes share a place.
+func TestClasses(t *testing.T) {
+	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1 << 30})
+	sizes := make(map[uint64]int)
+	for n := 513; n <= 1<<22; n += 1 + n/97 {
+		before := dev.Resources().AllocatedBytes
+		b, err := p.Buffer(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := uint64(len(b.MR.Bytes())); got < uint64(n) || got-uint64(n) > got/5 {
+			t.Errorf("%d bytes asked for, %d given", n, got)
+		} else if before != dev.Resources().AllocatedBytes {
+			sizes[got]++
+		}
+		if err := p.Put(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for size, n := range sizes {
+		if n != 1 {
+			t.Errorf("size %d was allocated %d times", size, n)
+		}
+	}
+	if len(sizes) != 4*13 {
+		t.Errorf("%d sizes", len(sizes))
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A peer that asks for every size does not make us keep them all.
+func TestKeepBytes(t *testing.T) {
+	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 10, KeepBytes: 10000})
+	for n := 512; n <= 1<<20; n += n / 4 {
+		b, err := p.Buffer(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Put(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := dev.Resources().AllocatedBytes; got == 0 || got > 10000 || got != p.Stats().BufferBytes {
+		t.Errorf("%d bytes are kept, %d counted, limit is 10000", got, p.Stats().BufferBytes)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestConcurrent(t *testing.T) {
-	p, _, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4})
+	p, _, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 1 << 20})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Add(1)
