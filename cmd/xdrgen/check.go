@@ -26,10 +26,17 @@ func (c *checkCmd) run(env environment) int {
 	}
 	errors, warnings := diag.Count(r.Diags)
 	shown, hidden := diag.Limit(r.Diags, c.Errors)
-	if c.Format == "json" {
+	switch c.Format {
+	case "json":
 		err = printJSON(env.stdout, shown, errors, warnings, hidden)
-	} else {
+	case "sarif":
+		err = diag.WriteSARIF(env.stdout, shown)
+	case "github":
+		err = printGitHub(env.stdout, shown)
+	default:
 		err = printText(env.stdout, shown, color(c.Color, env.stdout, env))
+	}
+	if c.Format != "json" {
 		summary(env.stderr, errors, warnings, hidden)
 	}
 	switch {
@@ -44,6 +51,15 @@ func (c *checkCmd) run(env environment) int {
 func printText(w io.Writer, ds []diag.Diagnostic, colored bool) error {
 	for _, d := range ds {
 		if err := diag.WriteText(w, d, diag.TextOptions{Color: colored}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printGitHub(w io.Writer, ds []diag.Diagnostic) error {
+	for _, d := range ds {
+		if err := diag.WriteGitHub(w, d); err != nil {
 			return err
 		}
 	}

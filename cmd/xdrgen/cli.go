@@ -47,7 +47,7 @@ type checkCmd struct {
 	unitFlags
 	outsideFlags
 	Strict bool   `name:"strict"`
-	Format string `name:"format" enum:"text,json" default:"text"`
+	Format string `name:"format" enum:"text,json,sarif,github" default:"text"`
 }
 
 type genCmd struct {
@@ -57,6 +57,7 @@ type genCmd struct {
 	Package    string `name:"package" required:""`
 	ImportRoot string `name:"import-root"`
 	Bind       string `name:"bind"`
+	Tests      bool   `name:"tests"`
 }
 
 type commandLine struct {

@@ -100,6 +100,12 @@ func TestStreams(t *testing.T) {
 	if len(fs) != 3 || fs[2].Errors != 1 || fs[2].Warnings != 1 || stderr != "" {
 		t.Errorf("json %+v, stderr %q", fs, stderr)
 	}
+	for format, start := range map[string]string{"sarif": "{\n  \"$schema\": ", "github": "::error file="} {
+		stdout, stderr, code := runCommand(t, "check", "-format", format, file)
+		if code != exitFindings || !strings.HasPrefix(stdout, start) || stderr != "xdrgen: 1 error, 1 warning\n" {
+			t.Errorf("%s: exit code %d, %s%s", format, code, stdout, stderr)
+		}
+	}
 	stdout, stderr, _ = runCommand(t, "gen", "-o", filepath.Join(dir, "out"), "-package", "u", file)
 	if stdout != "" || !strings.Contains(stderr, "undefined-type") {
 		t.Errorf("gen: stdout %q, stderr %q", stdout, stderr)

@@ -50,7 +50,7 @@ Further help: xdrgen help COMMAND, sidecar, exit-codes
 
 const helpCheck = `Check the files of one unit: files that share one scope.
 
-Usage: xdrgen check [-strict] [-format text|json] [-I dir] [-D name=value] [-errors n] FILE.x...
+Usage: xdrgen check [-strict] [-format FORMAT] [-I dir] [-D name=value] [-errors n] FILE.x...
 
 Examples:
   xdrgen check nfs_prot.x
@@ -61,12 +61,13 @@ Findings go to stdout. An error is what has no meaning, or several; a warning
 is what real files write beyond the RFC and has one reading only.
 
   -strict            warnings are findings too: exit code 3
-  -format FORMAT     text, or json: one object a line, the last of type summary
+  -format FORMAT     text; json: one object a line, the last of type summary;
+                     sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions
 `
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR -package NAME [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] FILE.x...
+Usage: xdrgen gen -o DIR -package NAME [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-tests] FILE.x...
 
 Examples:
   xdrgen gen -o . -package proto proto.x
@@ -80,6 +81,7 @@ nothing is written.
   -package NAME      Go package name
   -import-root PATH  Go import path above the units included, where their sidecars name none
   -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
+  -tests             write NAME_xdr_test.go as well: fuzz, truncation, agreement and allocation tests
 `
 
 const helpUnit = `  -I DIR             folder of units: #include "unit/file.x" is looked for there first

@@ -1,0 +1,56 @@
+package diag
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteGitHub writes one finding as a workflow command of GitHub Actions,
+// which shows it beside the source line.
+func WriteGitHub(w io.Writer, d Diagnostic) error {
+	info := d.Rule.Info()
+	var b strings.Builder
+	b.WriteString("::" + d.Severity.String() + " ")
+	if d.Span.Valid() {
+		from, to := d.Span.Position(), d.Span.EndPosition()
+		fmt.Fprintf(&b, "file=%s,line=%d,", property(d.Span.File.Name), from.Line)
+		if to.Line == from.Line { // columns are for one line only
+			fmt.Fprintf(&b, "col=%d,endColumn=%d,", from.Column, max(to.Column, from.Column))
+		} else {
+			fmt.Fprintf(&b, "endLine=%d,", to.Line)
+		}
+	}
+	fmt.Fprintf(&b, "title=%s::%s\n", property(info.Code+" "+info.Name), message(longMessage(d)))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// longMessage is the whole of a finding in words.
+func longMessage(d Diagnostic) string {
+	lines := []string{clean(d.Message)}
+	if o, ok := d.Span.Origin(); ok {
+		lines = append(lines, "from: "+o.String())
+	}
+	for _, r := range d.Related {
+		lines = append(lines, clean(r.Label)+": "+strings.TrimSuffix(where(r.Span), ":"))
+	}
+	for _, n := range d.Notes {
+		lines = append(lines, "note: "+clean(n))
+	}
+	if s := d.Rule.Info().Section; s != "" {
+		lines = append(lines, "rule: "+s)
+	}
+	if h := d.HelpText(); h != "" {
+		lines = append(lines, "help: "+clean(h))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func message(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func property(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(message(s))
+}
