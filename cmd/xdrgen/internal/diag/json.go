@@ -17,13 +17,14 @@ type jsonDiagnostic struct {
 	Rule     string        `json:"rule"`
 	Message  string        `json:"message"`
 	Section  string        `json:"section,omitempty"`
-	Where    *jsonPlace    `json:"where,omitempty"`
+	Where    *Place        `json:"where,omitempty"`
 	Related  []jsonRelated `json:"related,omitempty"`
 	Notes    []string      `json:"notes,omitempty"`
 	Help     string        `json:"help,omitempty"`
 }
 
-type jsonPlace struct {
+// Place is a span as machine output has it.
+type Place struct {
 	File      string      `json:"file"`
 	Line      int         `json:"line"`
 	Column    int         `json:"column"`
@@ -39,8 +40,8 @@ type jsonOrigin struct {
 }
 
 type jsonRelated struct {
-	Label string     `json:"label"`
-	Where *jsonPlace `json:"where"`
+	Label string `json:"label"`
+	Where *Place `json:"where"`
 }
 
 // Summary is the last line of machine output.
@@ -57,10 +58,10 @@ func WriteJSON(w io.Writer, d Diagnostic) error {
 	info := d.Info()
 	j := jsonDiagnostic{
 		V: 1, Type: "diagnostic", Severity: d.Severity.String(), Code: info.Code, Rule: info.Name,
-		Message: d.Message, Section: info.Section, Where: place(d.Span), Notes: d.Notes, Help: d.HelpText(),
+		Message: d.Message, Section: info.Section, Where: PlaceOf(d.Span), Notes: d.Notes, Help: d.HelpText(),
 	}
 	for _, r := range d.Related {
-		j.Related = append(j.Related, jsonRelated{r.Label, place(r.Span)})
+		j.Related = append(j.Related, jsonRelated{r.Label, PlaceOf(r.Span)})
 	}
 	return encodeLine(w, j)
 }
@@ -76,12 +77,13 @@ func encodeLine(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-func place(s source.Span) *jsonPlace {
+// PlaceOf returns a span for machine output; nil where it is no place.
+func PlaceOf(s source.Span) *Place {
 	if !s.Valid() {
 		return nil
 	}
 	a, b := s.Position(), s.EndPosition()
-	p := &jsonPlace{File: s.File.Name, Line: a.Line, Column: a.Column, EndLine: b.Line, EndColumn: b.Column}
+	p := &Place{File: s.File.Name, Line: a.Line, Column: a.Column, EndLine: b.Line, EndColumn: b.Column}
 	if o, ok := s.Origin(); ok {
 		p.Origin = &jsonOrigin{o.Document, o.Line, o.Erratum}
 	}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+)
+
+// compatCmd is the command "compat".
+type compatCmd struct {
+	outsideFlags
+	Include []string `short:"I" name:"include" sep:"none"`
+	Define  []string `short:"D" name:"define" sep:"none"`
+	Errors  int      `name:"errors" default:"20"`
+	Color   string   `name:"color" enum:"auto,always,never" default:"auto"`
+	Allow   []string `name:"allow"`
+	All     bool     `name:"all"`
+	Format  string   `name:"format" enum:"text,json" default:"text"`
+	Old     string   `arg:"" name:"old"`
+	New     string   `arg:"" name:"new"`
+}
+
+// run compares two states of a protocol. The changes are the result: they go
+// to stdout. A state that does not compile is a failure, not a finding.
+func (c *compatCmd) run(env environment) int {
+	allow, err := compat.ParseAllow(c.Allow)
+	if err != nil {
+		return usage(env, fmt.Errorf("-allow: %w", err))
+	}
+	o := sema.Options{Include: c.Include, Imports: c.Import}
+	if o.Defines, err = defines(c.Define); err != nil {
+		return usage(env, err)
+	}
+	if o.Types, err = types(c.Type); err != nil {
+		return usage(env, err)
+	}
+	var states [2]compat.State
+	for i, name := range []string{c.Old, c.New} {
+		r, err := compileState(name, o)
+		if err != nil {
+			return failed(env, err)
+		}
+		if r.Unit == nil {
+			errors, warnings := diag.Count(r.Diags)
+			shown, hidden := diag.Limit(onlyErrors(r.Diags), c.Errors)
+			if err := printText(env.stderr, shown, color(c.Color, env.stderr, env)); err != nil {
+				return failed(env, err)
+			}
+			summary(env.stderr, errors, warnings, hidden)
+			return failed(env, fmt.Errorf("%s has errors: nothing is compared", name))
+		}
+		states[i] = compat.State{Unit: r.Unit, Bind: r.Bind}
+	}
+	s := compatSummary{V: 1, Type: "summary"}
+	tint := color(c.Color, env.stdout, env)
+	for _, change := range compat.Compare(states[0], states[1]) {
+		broken := allow.Broken(change)
+		s.count(change, broken)
+		if c.Format == "json" {
+			err = writeLine(env.stdout, jsonOf(change, broken))
+		} else {
+			err = c.print(env.stdout, change, broken, tint)
+		}
+		if err != nil {
+			return failed(env, err)
+		}
+	}
+	if c.Format == "json" {
+		err = writeLine(env.stdout, s)
+	} else if s.Changes > 0 {
+		fmt.Fprintf(env.stderr, "xdrgen: %s; break the wire: %d, Go source: %d, extension: %d; not allowed: %d\n",
+			count(s.Changes, "change"), s.Wire, s.Source, s.Extension, s.Breaking)
+	}
+	switch {
+	case err != nil:
+		return failed(env, err)
+	case s.Breaking > 0:
+		return exitFindings
+	}
+	return exitClean
+}
+
+// print writes a change for people: an error where it breaks something, a
+// warning where that is allowed; what breaks nothing only if all is wanted.
+func (c *compatCmd) print(w io.Writer, change compat.Change, broken []string, tint bool) error {
+	classes := change.Classes()
+	if len(classes) == 0 && !c.All {
+		return nil
+	}
+	info := change.Rule.Info()
+	severity, message, help := diag.Warning, change.Message, ""
+	switch {
+	case len(broken) > 0:
+		severity, message = diag.Error, "breaks "+inWords(broken)+": "+message
+		help = "undo it, or let it pass with -allow " + info.Name
+	case len(classes) > 0:
+		message = "breaks " + inWords(classes) + ", as allowed: " + message
+	default:
+		message = "breaks nothing: " + message
+	}
+	d := diag.Diagnostic{
+		Own:      &diag.Info{Code: info.Code, Name: info.Name, Severity: severity, Section: info.Section},
+		Severity: severity, Span: change.New, Message: message, Help: help,
+	}
+	if change.New.Valid() {
+		d = d.With(change.Old, "it was")
+	} else {
+		d.Span = change.Old
+	}
+	e := change.Effects
+	d = d.Note("%s", info.Reason).Note("an old peer reads what a new one sends: %s; the reverse: %s", reads(e.OldReadsNew), reads(e.NewReadsOld))
+	return diag.WriteText(w, d, diag.TextOptions{Color: tint})
+}
+
+// inWords names classes for people.
+func inWords(classes []string) string {
+	words := map[string]string{"wire": "the wire", "source": "Go source", "extension": "extension"}
+	var out []string
+	for _, c := range classes {
+		out = append(out, words[c])
+	}
+	return strings.Join(out, ", ")
+}
+
+func reads(v compat.Verdict) string {
+	switch v {
+	case compat.OK:
+		return "yes"
+	case compat.Partly:
+		return "but for what is new"
+	}
+	return "no"
+}
+
+// compatSummary is the last line of machine output.
+type compatSummary struct {
+	V         int    `json:"v"`
+	Type      string `json:"type"` // "summary"
+	Changes   int    `json:"changes"`
+	Wire      int    `json:"wire"` // changes that break it
+	Source    int    `json:"source"`
+	Extension int    `json:"extension"`
+	Breaking  int    `json:"breaking"` // changes that break something not allowed
+}
+
+func (s *compatSummary) count(c compat.Change, broken []string) {
+	s.Changes++
+	for _, k := range c.Classes() {
+		switch k {
+		case "wire":
+			s.Wire++
+		case "source":
+			s.Source++
+		case "extension":
+			s.Extension++
+		}
+	}
+	if len(broken) > 0 {
+		s.Breaking++
+	}
+}
+
+// jsonChange is one line of machine output. Fields may be added, not changed.
+type jsonChange struct {
+	V           int         `json:"v"`
+	Type        string      `json:"type"` // "change"
+	Code        string      `json:"code"`
+	Rule        string      `json:"rule"`
+	Path        string      `json:"path"`
+	Message     string      `json:"message"`
+	Wire        string      `json:"wire"` // "ok", "partly" or "breaks"
+	Source      string      `json:"source"`
+	Extension   string      `json:"extension"`
+	OldReadsNew string      `json:"old_reads_new"`
+	NewReadsOld string      `json:"new_reads_old"`
+	Breaks      []string    `json:"breaks"` // classes broken and not allowed
+	Section     string      `json:"section,omitempty"`
+	Reason      string      `json:"reason"`
+	Old         *diag.Place `json:"old,omitempty"`
+	New         *diag.Place `json:"new,omitempty"`
+}
+
+func jsonOf(c compat.Change, broken []string) jsonChange {
+	info, e := c.Rule.Info(), c.Effects
+	return jsonChange{
+		V: 1, Type: "change", Code: info.Code, Rule: info.Name, Path: c.Path, Message: c.Message,
+		Wire: e.Wire.String(), Source: e.Source.String(), Extension: e.Extension().String(),
+		OldReadsNew: e.OldReadsNew.String(), NewReadsOld: e.NewReadsOld.String(),
+		Breaks: append([]string{}, broken...), Section: info.Section, Reason: info.Reason,
+		Old: diag.PlaceOf(c.Old), New: diag.PlaceOf(c.New),
+	}
+}
+
+func writeLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// helpCompatRules is the table of rules.
+func helpCompatRules() string {
+	var b strings.Builder
+	b.WriteString("What compat knows of changes: do they break the wire, Go source; does an old\npeer read what a new one sends (o>n), and the reverse (n>o)?\n\n")
+	fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", "code", "rule", "wire", "source", "o>n", "n>o")
+	for _, r := range compat.Rules() {
+		e := r.Effects
+		fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", r.Code, r.Name, e.Wire, e.Source, e.OldReadsNew, e.NewReadsOld)
+		b.WriteString("         " + r.Reason)
+		if r.Section != "" {
+			b.WriteString(" (" + r.Section + ")")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

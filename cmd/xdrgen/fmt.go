@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/format"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+)
+
+// fmtCmd is the command "fmt".
+type fmtCmd struct {
+	Write   bool     `short:"w" name:"write"`
+	List    bool     `short:"l" name:"list"`
+	Diff    bool     `short:"d" name:"diff"`
+	Include []string `short:"I" name:"include" sep:"none"`
+	Define  []string `short:"D" name:"define" sep:"none"`
+	Errors  int      `name:"errors" default:"20"`
+	Color   string   `name:"color" enum:"auto,always,never" default:"auto"`
+	Files   []string `arg:"" name:"file"`
+}
+
+// stdinName names standard input, as it is called in messages.
+const stdinName = "<standard input>"
+
+// run lays files out. A file with errors of grammar is left as it is, its
+// findings go to stderr, and the rest is done all the same.
+func (c *fmtCmd) run(env environment) int {
+	defs, err := defines(c.Define)
+	if err != nil {
+		return usage(env, err)
+	}
+	files, err := expand(c.Files)
+	if err != nil {
+		return failed(env, err)
+	}
+	f := formatter{cmd: c, env: env, parser: syntax.NewParser(), defs: defs}
+	for _, name := range files {
+		if err := f.file(name); err != nil {
+			fmt.Fprintf(env.stderr, "xdrgen: %v\n", err)
+			f.failed = true
+		}
+	}
+	switch {
+	case f.failed:
+		return exitFailed
+	case f.findings:
+		return exitFindings
+	}
+	return exitClean
+}
+
+// expand replaces folders by the .x files below them. "-" is standard input.
+func expand(names []string) ([]string, error) {
+	var out []string
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if name == "-" || err == nil && !info.IsDir() {
+			out = append(out, name)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		err = filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && strings.HasSuffix(path, ".x") {
+				out = append(out, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// formatter is the state of one run of fmt.
+type formatter struct {
+	cmd              *fmtCmd
+	env              environment
+	parser           *syntax.Parser
+	defs             map[string]string
+	findings, failed bool
+}
+
+// file formats one file.
+func (f *formatter) file(name string) error {
+	old, err := f.read(name)
+	if err != nil {
+		return err
+	}
+	if exists(name + ".origin") {
+		fmt.Fprintf(f.env.stderr, "xdrgen: %s is left as it is: %s.origin leads from its lines to the document it was taken from\n", name, filepath.Base(name))
+		return nil
+	}
+	shown := name
+	if name == "-" {
+		shown = stdinName
+	}
+	text, diags, err := format.Source(f.parser, source.NewFile(filepath.ToSlash(shown), old), f.defs)
+	if err != nil {
+		return err
+	}
+	if len(diags) > 0 {
+		f.findings = true
+		shown, hidden := diag.Limit(diags, f.cmd.Errors)
+		summary(f.env.stderr, len(diags), 0, hidden)
+		return printText(f.env.stderr, shown, color(f.cmd.Color, f.env.stderr, f.env))
+	}
+	if err := f.checkMeaning(shown, old, text); err != nil {
+		return err
+	}
+	return f.put(name, shown, old, text)
+}
+
+func (f *formatter) read(name string) ([]byte, error) {
+	if name != "-" {
+		return os.ReadFile(name)
+	}
+	if f.env.stdin == nil {
+		return nil, errors.New("no standard input")
+	}
+	return io.ReadAll(io.LimitReader(f.env.stdin, source.MaxSize+1))
+}
+
+// put hands the result over as the flags say.
+func (f *formatter) put(name, shown string, old, text []byte) error {
+	if !f.cmd.Write && !f.cmd.List && !f.cmd.Diff {
+		_, err := f.env.stdout.Write(text)
+		return err
+	}
+	if string(old) == string(text) {
+		return nil
+	}
+	if f.cmd.List {
+		f.findings = true
+		if _, err := fmt.Fprintln(f.env.stdout, shown); err != nil {
+			return err
+		}
+	}
+	if f.cmd.Diff {
+		f.findings = true
+		slash := filepath.ToSlash(shown)
+		if _, err := io.WriteString(f.env.stdout, unified(slash, slash, old, text)); err != nil {
+			return err
+		}
+	}
+	if !f.cmd.Write {
+		return nil
+	}
+	if name == "-" {
+		return errors.New("-w: standard input cannot be written; leave the flag out")
+	}
+	target, err := filepath.EvalSymlinks(name) // a link stays one
+	if err != nil {
+		return err
+	}
+	_, err = writeFile(target, text)
+	return err
+}
+
+// checkMeaning compiles a file before and after and refuses a result that
+// means something else. A file that does not compile by itself must have the
+// same findings.
+func (f *formatter) checkMeaning(name string, old, text []byte) error {
+	var results [2]*sema.Result
+	for i, t := range [][]byte{old, text} {
+		r, err := sema.Compile(sema.Options{
+			Files: []string{name}, Include: f.cmd.Include, Defines: f.defs, FS: overlay{name, t},
+		})
+		if err != nil {
+			return err
+		}
+		results[i] = r
+	}
+	if what := meaningDiffers(results[0], results[1]); what != "" {
+		return fmt.Errorf("%s: formatting would change %s; please report this", name, what)
+	}
+	return nil
+}
+
+// overlay is the file system with one file replaced.
+type overlay struct {
+	name string
+	text []byte
+}
+
+func (o overlay) ReadFile(name string) ([]byte, error) {
+	if name == o.name {
+		return o.text, nil
+	}
+	return os.ReadFile(name)
+}
+
+func (o overlay) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// meaningDiffers compares what two texts of one unit mean and says in what
+// they differ; "" where they do not. It spoils the units of both.
+func meaningDiffers(a, b *sema.Result) string {
+	if x, y := findings(a.Diags), findings(b.Diags); x != y {
+		return "what check finds"
+	}
+	if (a.Unit == nil) != (b.Unit == nil) {
+		return "whether it compiles"
+	}
+	if a.Unit == nil {
+		return ""
+	}
+	placeless(a.Unit)
+	placeless(b.Unit)
+	if len(a.Unit.Decls) == len(b.Unit.Decls) {
+		for i, d := range a.Unit.Decls {
+			if !reflect.DeepEqual(d, b.Unit.Decls[i]) {
+				return "the meaning of " + d.Name
+			}
+		}
+	}
+	if !reflect.DeepEqual(a.Unit, b.Unit) {
+		return "the meaning of the file"
+	}
+	return ""
+}
+
+// findings writes rules and messages, without places.
+func findings(ds []diag.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range ds {
+		fmt.Fprintln(&b, d.Info().Code, d.Message)
+	}
+	return b.String()
+}
+
+// placeless takes out of a unit what is about places and layout: spans, hashes
+// of texts, and the line breaks of comments.
+func placeless(u *ir.Unit) {
+	w := placeWalker{seen: map[any]bool{}, span: reflect.TypeFor[source.Span](), lines: reflect.TypeFor[[]string]()}
+	for _, f := range u.Files {
+		f.SHA256 = ""
+	}
+	w.walk(reflect.ValueOf(u))
+}
+
+type placeWalker struct {
+	seen        map[any]bool
+	span, lines reflect.Type
+}
+
+func (w *placeWalker) walk(v reflect.Value) {
+	switch {
+	case v.Type() == w.span:
+		v.SetZero()
+		return
+	case v.Type() == w.lines:
+		if words := strings.Fields(strings.Join(v.Interface().([]string), " ")); len(words) > 0 {
+			v.Set(reflect.ValueOf(words))
+		}
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() && !w.seen[v.Interface()] {
+			w.seen[v.Interface()] = true
+			w.walk(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.walk(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			w.walk(v.Field(i))
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+)
+
+// compileState compiles what a name stands for: a file, a folder of .x files,
+// or either at a commit, as "git:REF:path".
+func compileState(name string, o sema.Options) (*sema.Result, error) {
+	o.FS = diskFS{}
+	if rest, ok := strings.CutPrefix(name, "git:"); ok {
+		ref, file, ok := strings.Cut(rest, ":")
+		if !ok || ref == "" || file == "" || strings.HasPrefix(ref, "-") {
+			return nil, fmt.Errorf("found %s, expected git:REF:path", name)
+		}
+		g, err := openGit(ref)
+		if err != nil {
+			return nil, err
+		}
+		if name, err = g.at(file); err != nil {
+			return nil, err
+		}
+		include := o.Include
+		o.Include = nil
+		for _, dir := range include {
+			if at, err := g.at(dir); err == nil {
+				dir = at
+			}
+			o.Include = append(o.Include, dir)
+		}
+		o.FS = g
+	}
+	o.Files = []string{name}
+	if !strings.HasSuffix(name, ".x") || isDir(o.FS, name) {
+		entries, err := o.FS.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		o.Files = nil
+		for _, e := range entries {
+			if !e.IsDir() && strings.HasSuffix(e.Name(), ".x") {
+				o.Files = append(o.Files, filepath.Join(name, e.Name()))
+			}
+		}
+		if len(o.Files) == 0 {
+			return nil, fmt.Errorf("%s: no .x files", name)
+		}
+	}
+	return sema.Compile(o)
+}
+
+func isDir(f sema.FileSystem, name string) bool {
+	_, err := f.ReadDir(name)
+	return err == nil
+}
+
+type diskFS struct{}
+
+func (diskFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
+func (diskFS) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
+
+// gitFS is the repository around the working directory at one commit. Its
+// names are "git:REF:/" and the path from the repository's root; other names
+// are files on disk.
+type gitFS struct {
+	ref, root string
+	cwd       string
+	files     map[string]bool // by path from the root
+}
+
+func openGit(ref string) (*gitFS, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	root, err := git("rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	list, err := git("ls-tree", "-r", "-z", "--name-only", "--full-tree", ref)
+	if err != nil {
+		return nil, err
+	}
+	g := &gitFS{ref: ref, root: strings.TrimSuffix(string(root), "\n"), cwd: cwd, files: map[string]bool{}}
+	for _, f := range strings.Split(string(list), "\x00") {
+		g.files[f] = true
+	}
+	return g, nil
+}
+
+// git runs git and returns what it prints.
+func git(args ...string) ([]byte, error) {
+	cmd := exec.Command("git", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			err = errors.New(text)
+		}
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return out, nil
+}
+
+func (g *gitFS) prefix() string { return "git:" + g.ref + ":" }
+
+// at returns the name of a path that is relative to the working directory.
+func (g *gitFS) at(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(g.root, abs)
+	if real, linked := filepath.EvalSymlinks(g.cwd); (err != nil || strings.HasPrefix(rel, "..")) && linked == nil {
+		rel, err = filepath.Rel(g.root, filepath.Join(real, name))
+	}
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", fmt.Errorf("%s is outside the repository %s", name, g.root)
+	}
+	return filepath.Join(g.prefix(), rel), nil
+}
+
+// inside returns the path from the root that a name of this file system has.
+func (g *gitFS) inside(name string) (string, bool) {
+	if filepath.IsAbs(name) {
+		if rel, err := filepath.Rel(g.cwd, name); err == nil {
+			name = rel
+		}
+	}
+	name = filepath.ToSlash(name)
+	rest, ok := strings.CutPrefix(name, g.prefix())
+	if !ok || rest != "" && rest[0] != '/' {
+		return "", false
+	}
+	return path.Clean(strings.TrimPrefix(rest, "/")), true
+}
+
+func (g *gitFS) ReadFile(name string) ([]byte, error) {
+	p, ok := g.inside(name)
+	if !ok {
+		return os.ReadFile(name)
+	}
+	if !g.files[p] {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return git("cat-file", "blob", g.ref+":"+p)
+}
+
+func (g *gitFS) ReadDir(name string) ([]os.DirEntry, error) {
+	p, ok := g.inside(name)
+	if !ok {
+		return os.ReadDir(name)
+	}
+	below := p + "/"
+	if p == "." {
+		below = ""
+	}
+	seen := map[string]bool{}
+	var out []os.DirEntry
+	for f := range g.files {
+		rest, ok := strings.CutPrefix(f, below)
+		if !ok || rest == "" {
+			continue
+		}
+		first, _, deeper := strings.Cut(rest, "/")
+		if !seen[first] {
+			seen[first] = true
+			out = append(out, gitEntry{first, deeper})
+		}
+	}
+	if len(out) == 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name() < out[j].Name() })
+	return out, nil
+}
+
+// gitEntry is a file or folder of a commit.
+type gitEntry struct {
+	name string
+	dir  bool
+}
+
+func (e gitEntry) Name() string { return e.name }
+func (e gitEntry) IsDir() bool  { return e.dir }
+func (e gitEntry) Type() fs.FileMode {
+	if e.dir {
+		return fs.ModeDir
+	}
+	return 0
+}
+
+// Info is not known: nobody asks.
+func (e gitEntry) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,74 @@
+package main
+
+const helpFmt = `Lay XDR files out: four blanks, one declaration a line, names, values and
+comments in columns. Comments, lines for C and for the preprocessor, and text
+that an #if leaves out stay as they are; so does the meaning, which is compared.
+
+Usage: xdrgen fmt [-w] [-l] [-d] [-D name=value] [-I dir] FILE.x|FOLDER|-...
+
+Examples:
+  xdrgen fmt proto.x                        print it laid out
+  xdrgen fmt -w spec/x                      rewrite all .x files of a folder
+  xdrgen fmt -d proto.x                     show what would change
+  xdrgen fmt - < proto.x                    from standard input
+
+A file with errors of grammar is left as it is, and the errors go to stderr.
+So is one with a .origin file beside it: its lines are those of a document.
+
+  -w              write the files that change, each in one step
+  -l              print the names of files that change; exit code 3 if there are any
+  -d              print the changes as a unified diff; exit code 3 if there are any
+  -D NAME=VALUE   constant, or with no value a flag for #ifdef
+  -I DIR          folder of units, for the comparison
+  -errors N       stop after N errors of a file; 0 shows all (default 20)
+  -color WHEN     auto, always or never; NO_COLOR and TERM=dumb are minded
+`
+
+const helpLint = `Look for what hurts the users of a protocol that is correct XDR: data without
+bounds, few bytes that make many in memory, unions that cannot grow, names that
+meet in other languages. Exit code 3 if there is anything.
+
+Usage: xdrgen lint [-level warning|advice] [-disable rule,...] [-format text|json] [-I dir] [-D name=value] [-errors n] FILE.x...
+
+Examples:
+  xdrgen lint proto.x
+  xdrgen lint -level advice proto.x         style as well
+  xdrgen lint -disable unbounded-data,null-procedure -format json proto.x
+
+A comment lets a finding pass, beside its line, above it, or above the
+declaration that it is in:
+  opaque data<>;   /* xdrgen:ignore unbounded-data the record mark bounds it */
+
+  -level LEVEL       warning: hazards only (default); advice: style as well
+  -disable RULE,...  rules that are not wanted; xdrgen help lint-rules lists them
+  -format FORMAT     text, or json: one object a line, the last of type summary
+`
+
+const helpCompat = `Compare two states of a protocol: what does each change break?
+  wire       values that both can express are other bytes
+  source     Go code against the old package does not build with the new one
+  extension  an old peer does not take all that a new one sends, or the reverse
+Exit code 3 if something breaks that is not allowed.
+
+Usage: xdrgen compat [-allow what,...] [-all] [-format text|json] [-I dir] [-D name=value] OLD NEW
+
+OLD and NEW are files, folders of .x files, or either at a commit: git:REF:path.
+
+Examples:
+  xdrgen compat old/proto.x proto.x
+  xdrgen compat git:HEAD:proto.x proto.x
+  xdrgen compat -allow source,member-added git:v1.2.0:spec/x/proto spec/x/proto
+
+Declarations are matched by name, then by their form on the wire, so a new name
+for the same bytes breaks Go source only. xdrgen help compat-rules is the table.
+
+  -allow WHAT,...    classes (wire, source, extension) and rules that may break
+  -all               also show changes that break nothing
+  -format FORMAT     text, or json: one object a line, the last of type summary
+  -I DIR             folder of units; for git:REF: the folder at that commit
+  -D NAME=VALUE      constant, or with no value a flag for #ifdef
+  -type NAME=XDR     type that the files use and do not declare
+  -import FILE       as #include "FILE"
+  -errors N          of a state that does not compile; 0 shows all (default 20)
+  -color WHEN        auto, always or never; NO_COLOR and TERM=dumb are minded
+`
