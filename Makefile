@@ -37,6 +37,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 		$(xdrgen) gen -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done
 	@$(xdrgen) gen -o bench/codec/dirplus -package dirplus bench/codec/dirplus.x
+	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
 
 extract: ## take the XDR out of the documents in spec/ and apply spec/errata
 	$(GO) run ./tools/extract
@@ -68,7 +69,7 @@ check-generated: ## make everything anew in a copy without generated files, and 
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
 	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
 	$(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
-	for dir in spec gen runtime bench/codec; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
+	for dir in spec gen runtime bench/codec examples; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
 	echo 'generated files are current'
 
