@@ -61,13 +61,14 @@ type genCmd struct {
 }
 
 type commandLine struct {
-	Check   checkCmd   `cmd:""`
-	Gen     genCmd     `cmd:""`
-	Diff    diffCmd    `cmd:""`
-	Dump    dumpCmd    `cmd:""`
-	JSON    jsonCmd    `cmd:"" name:"json"`
-	Explain explainCmd `cmd:""`
-	Version struct{}   `cmd:""`
+	Check      checkCmd      `cmd:""`
+	Gen        genCmd        `cmd:""`
+	Diff       diffCmd       `cmd:""`
+	Dump       dumpCmd       `cmd:""`
+	JSON       jsonCmd       `cmd:"" name:"json"`
+	Explain    explainCmd    `cmd:""`
+	Completion completionCmd `cmd:""`
+	Version    struct{}      `cmd:""`
 }
 
 // run runs one command line and returns the exit code.
@@ -102,6 +103,8 @@ func run(args []string, env environment) int {
 		return line.JSON.run(env)
 	case "explain":
 		return line.Explain.run(env)
+	case "completion":
+		return line.Completion.run(env, parser.Model)
 	}
 	fmt.Fprintln(env.stdout, version())
 	return exitClean

@@ -65,7 +65,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	if r.Unit != nil {
 		var more []diag.Diagnostic
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
-			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")),
+			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
 		})
 		if err != nil {
 			return nil, failed(env, err)

@@ -19,6 +19,8 @@ func help(topic string) (text string, ok bool) {
 		return helpJSON + helpData + helpUnit + helpExit, true
 	case "explain":
 		return helpExplain, true
+	case "completion":
+		return helpCompletion, true
 	case "version":
 		return "Usage: xdrgen version\n\nPrint the version of this tool.\n", true
 	case "sidecar":
@@ -37,13 +39,14 @@ Examples:
   xdrgen check -strict -I spec/x spec/x/rpcrdma2/*.x
 
 Commands:
-  check     check the files of one unit
-  gen       write the Go package of one unit
-  diff      show what gen would change
-  dump      show the bytes of a value, item by item
-  json      turn XDR into JSON, and JSON into XDR
-  explain   explain a finding by its code, with examples
-  version   print the version of this tool
+  check       check the files of one unit
+  gen         write the Go package of one unit
+  diff        show what gen would change
+  dump        show the bytes of a value, item by item
+  json        turn XDR into JSON, and JSON into XDR
+  explain     explain a finding by its code, with examples
+  completion  print a script that completes command lines
+  version     print the version of this tool
 
 Further help: xdrgen help COMMAND, sidecar, exit-codes
 `

@@ -15,6 +15,11 @@ type Req struct {
 	MaxRDMARead      uint32 // max active RDMA Reads at client
 }
 
+// The extent of Req.
+const (
+	ReqFixedSize = 12 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Req) XDRSize() int {
 	return 12
@@ -128,6 +133,11 @@ type Reply struct {
 	Align           uint32 // server's receive buffer alignment
 	MaxRDMARead     uint32 // max active RDMA Reads at server
 }
+
+// The extent of Reply.
+const (
+	ReplyFixedSize = 12 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Reply) XDRSize() int {

@@ -16,6 +16,11 @@ type Segment struct {
 	Offset uint64 // Chunk virtual address or offset
 }
 
+// The extent of Segment.
+const (
+	SegmentFixedSize = 16 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Segment) XDRSize() int {
 	return 16
@@ -129,6 +134,11 @@ type ReadChunk struct {
 	Target   Segment
 }
 
+// The extent of ReadChunk.
+const (
+	ReadChunkFixedSize = 20 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadChunk) XDRSize() int {
 	return 20
@@ -241,6 +251,13 @@ func (v *ReadChunk) ResetXDR() {
 type WriteChunk struct {
 	Target []Segment
 }
+
+// The extent of WriteChunk.
+const (
+	WriteChunkMinSize       = 4           // bytes on the wire, at least
+	WriteChunkMaxSize       = 68719476724 // bytes on the wire, at most
+	WriteChunkAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteChunk) XDRSize() int {
@@ -410,6 +427,11 @@ func (v Proc) Valid() bool {
 	return uint32(v) <= 4
 }
 
+// The extent of Proc.
+const (
+	ProcFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Proc) XDRSize() int {
 	return 4
@@ -529,6 +551,12 @@ type Header struct {
 	Writes []WriteChunk
 	Reply  xdr.Optional[WriteChunk]
 }
+
+// The extent of Header, which has no largest size.
+const (
+	HeaderMinSize       = 12 // bytes on the wire, at least
+	HeaderAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Header) XDRSize() int {
@@ -873,6 +901,12 @@ type HeaderNomsg struct {
 	Writes []WriteChunk
 	Reply  xdr.Optional[WriteChunk]
 }
+
+// The extent of HeaderNomsg, which has no largest size.
+const (
+	HeaderNomsgMinSize       = 12 // bytes on the wire, at least
+	HeaderNomsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *HeaderNomsg) XDRSize() int {
@@ -1219,6 +1253,12 @@ type HeaderPadded struct {
 	Writes []WriteChunk
 	Reply  xdr.Optional[WriteChunk]
 }
+
+// The extent of HeaderPadded, which has no largest size.
+const (
+	HeaderPaddedMinSize       = 20 // bytes on the wire, at least
+	HeaderPaddedAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *HeaderPadded) XDRSize() int {
@@ -1590,6 +1630,11 @@ func (v ErrCode) Valid() bool {
 	return 1 <= v && v <= 2
 }
 
+// The extent of ErrCode.
+const (
+	ErrCodeFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ErrCode) XDRSize() int {
 	return 4
@@ -1696,6 +1741,11 @@ type VersionRange struct {
 	VersLow  uint32
 	VersHigh uint32
 }
+
+// The extent of VersionRange.
+const (
+	VersionRangeFixedSize = 8 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
@@ -1806,6 +1856,12 @@ type Error struct {
 	Err    ErrCode      // selects the arm:
 	Vrange VersionRange // where Err is ErrVers;
 }
+
+// The extent of Error.
+const (
+	ErrorMinSize = 4  // bytes on the wire, at least
+	ErrorMaxSize = 12 // bytes on the wire, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Error) XDRSize() int {
@@ -1971,6 +2027,12 @@ type Body struct {
 	Msgp  HeaderPadded // where Proc is ProcMsgp;
 	Error Error        // where Proc is ProcError;
 }
+
+// The extent of Body, which has no largest size.
+const (
+	BodyMinSize       = 4 // bytes on the wire, at least
+	BodyAmplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Body) XDRSize() int {
@@ -2952,6 +3014,12 @@ type Message struct {
 	Credit uint32 // Buffers requested/granted
 	Body   Body
 }
+
+// The extent of Message, which has no largest size.
+const (
+	MessageMinSize       = 16 // bytes on the wire, at least
+	MessageAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Message) XDRSize() int {

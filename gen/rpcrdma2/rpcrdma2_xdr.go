@@ -69,6 +69,12 @@ type Msg struct {
 	Chunks ChunkLists
 }
 
+// The extent of Msg, which has no largest size.
+const (
+	MsgMinSize       = 16 // bytes on the wire, at least
+	MsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Msg) XDRSize() int {
 	n := 0
@@ -175,6 +181,12 @@ func (v *Msg) ResetXDR() {
 type Nomsg struct {
 	Chunks ChunkLists
 }
+
+// The extent of Nomsg, which has no largest size.
+const (
+	NomsgMinSize       = 16 // bytes on the wire, at least
+	NomsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nomsg) XDRSize() int {
@@ -283,6 +295,11 @@ func (v *Nomsg) ResetXDR() {
 // Header Type to Report Errors.
 type ErrCode uint32
 
+// The extent of ErrCode.
+const (
+	ErrCodeFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ErrCode) XDRSize() int {
 	return 4
@@ -389,6 +406,11 @@ type VersionRange struct {
 	VersLow  uint32
 	VersHigh uint32
 }
+
+// The extent of VersionRange.
+const (
+	VersionRangeFixedSize = 8 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
@@ -499,6 +521,11 @@ type WriteShortage struct {
 	ChunkIndex   uint32
 	LengthNeeded uint32
 }
+
+// The extent of WriteShortage.
+const (
+	WriteShortageFixedSize = 8 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteShortage) XDRSize() int {
@@ -614,6 +641,12 @@ type Error struct {
 	WriteResource     WriteShortage // where Err is ErrWriteResource;
 	ReplyLengthNeeded uint32        // where Err is ErrReplyResource;
 }
+
+// The extent of Error.
+const (
+	ErrorMinSize = 4  // bytes on the wire, at least
+	ErrorMaxSize = 12 // bytes on the wire, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Error) XDRSize() int {
@@ -884,6 +917,12 @@ type ConnProp struct {
 	Props PropSet
 }
 
+// The extent of ConnProp, which has no largest size.
+const (
+	ConnPropMinSize       = 4 // bytes on the wire, at least
+	ConnPropAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ConnProp) XDRSize() int {
 	n := 4
@@ -1055,6 +1094,11 @@ type Common struct {
 	Htype  uint32
 }
 
+// The extent of Common.
+const (
+	CommonFixedSize = 16 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Common) XDRSize() int {
 	return 16
@@ -1170,6 +1214,11 @@ type HeaderPrefix struct {
 	Start Common
 	Flags uint32
 }
+
+// The extent of HeaderPrefix.
+const (
+	HeaderPrefixFixedSize = 20 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *HeaderPrefix) XDRSize() int {
@@ -1290,6 +1339,11 @@ type Segment struct {
 	Offset uint64
 }
 
+// The extent of Segment.
+const (
+	SegmentFixedSize = 16 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Segment) XDRSize() int {
 	return 16
@@ -1403,6 +1457,11 @@ type ReadSegment struct {
 	Target   Segment
 }
 
+// The extent of ReadSegment.
+const (
+	ReadSegmentFixedSize = 20 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadSegment) XDRSize() int {
 	return 20
@@ -1515,6 +1574,13 @@ func (v *ReadSegment) ResetXDR() {
 type WriteChunk struct {
 	Target []Segment
 }
+
+// The extent of WriteChunk.
+const (
+	WriteChunkMinSize       = 4           // bytes on the wire, at least
+	WriteChunkMaxSize       = 68719476724 // bytes on the wire, at most
+	WriteChunkAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteChunk) XDRSize() int {
@@ -1657,6 +1723,12 @@ type ChunkLists struct {
 	Writes    []WriteChunk
 	Reply     xdr.Optional[WriteChunk]
 }
+
+// The extent of ChunkLists, which has no largest size.
+const (
+	ChunkListsMinSize       = 16 // bytes on the wire, at least
+	ChunkListsAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ChunkLists) XDRSize() int {
@@ -2007,6 +2079,11 @@ func (v *ChunkLists) ResetXDR() {
 // Types for transport properties model
 type PropID uint32
 
+// The extent of PropID.
+const (
+	PropIDFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropID) XDRSize() int {
 	return 4
@@ -2113,6 +2190,13 @@ type PropVal struct {
 	Which PropID
 	Data  []byte
 }
+
+// The extent of PropVal.
+const (
+	PropValMinSize       = 8          // bytes on the wire, at least
+	PropValMaxSize       = 4294967304 // bytes on the wire, at most
+	PropValAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropVal) XDRSize() int {
@@ -2240,6 +2324,12 @@ func (v *PropVal) ResetXDR() {
 
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
+
+// The extent of PropSet, which has no largest size.
+const (
+	PropSetMinSize       = 4 // bytes on the wire, at least
+	PropSetAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropSet) XDRSize() int {
@@ -2405,6 +2495,13 @@ func (v *PropSet) ResetXDR() {
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
 
+// The extent of PropSubset.
+const (
+	PropSubsetMinSize       = 4           // bytes on the wire, at least
+	PropSubsetMaxSize       = 17179869184 // bytes on the wire, at most
+	PropSubsetAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropSubset) XDRSize() int {
 	n := 4
@@ -2538,6 +2635,11 @@ func (v *PropSubset) ResetXDR() {
 // Types specific to particular properties
 type PropMaxSendSize uint32
 
+// The extent of PropMaxSendSize.
+const (
+	PropMaxSendSizeFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropMaxSendSize) XDRSize() int {
 	return 4
@@ -2641,6 +2743,11 @@ func (v *PropMaxSendSize) ResetXDR() {
 
 // PropReceiveBufferSize is typedef rpcrdma2_prop_rbsiz.
 type PropReceiveBufferSize uint32
+
+// The extent of PropReceiveBufferSize.
+const (
+	PropReceiveBufferSizeFixedSize = 4 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropReceiveBufferSize) XDRSize() int {
@@ -2746,6 +2853,11 @@ func (v *PropReceiveBufferSize) ResetXDR() {
 // PropMaxSegmentSize is typedef rpcrdma2_prop_rssiz.
 type PropMaxSegmentSize uint32
 
+// The extent of PropMaxSegmentSize.
+const (
+	PropMaxSegmentSizeFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropMaxSegmentSize) XDRSize() int {
 	return 4
@@ -2849,6 +2961,11 @@ func (v *PropMaxSegmentSize) ResetXDR() {
 
 // PropMaxSegmentCount is typedef rpcrdma2_prop_rcsiz.
 type PropMaxSegmentCount uint32
+
+// The extent of PropMaxSegmentCount.
+const (
+	PropMaxSegmentCountFixedSize = 4 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropMaxSegmentCount) XDRSize() int {
@@ -2954,6 +3071,11 @@ func (v *PropMaxSegmentCount) ResetXDR() {
 // PropReverseSupport is typedef rpcrdma2_prop_brs.
 type PropReverseSupport uint32
 
+// The extent of PropReverseSupport.
+const (
+	PropReverseSupportFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropReverseSupport) XDRSize() int {
 	return 4
@@ -3057,6 +3179,13 @@ func (v *PropReverseSupport) ResetXDR() {
 
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
+
+// The extent of PropHostAuth.
+const (
+	PropHostAuthMinSize       = 4          // bytes on the wire, at least
+	PropHostAuthMaxSize       = 4294967300 // bytes on the wire, at most
+	PropHostAuthAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropHostAuth) XDRSize() int {

@@ -64,6 +64,11 @@ const (
 // Basic transport characteristic types
 type ID uint32
 
+// The extent of ID.
+const (
+	IDFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ID) XDRSize() int {
 	return 4
@@ -170,6 +175,13 @@ type Value struct {
 	Which ID
 	Data  []byte
 }
+
+// The extent of Value.
+const (
+	ValueMinSize       = 8          // bytes on the wire, at least
+	ValueMaxSize       = 4294967304 // bytes on the wire, at most
+	ValueAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Value) XDRSize() int {
@@ -297,6 +309,12 @@ func (v *Value) ResetXDR() {
 
 // Spec is typedef xcharspec.
 type Spec []Value
+
+// The extent of Spec, which has no largest size.
+const (
+	SpecMinSize       = 4 // bytes on the wire, at least
+	SpecAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Spec) XDRSize() int {
@@ -462,6 +480,13 @@ func (v *Spec) ResetXDR() {
 // Subset is typedef xcharsubset.
 type Subset []uint32
 
+// The extent of Subset.
+const (
+	SubsetMinSize       = 4           // bytes on the wire, at least
+	SubsetMaxSize       = 17179869184 // bytes on the wire, at most
+	SubsetAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Subset) XDRSize() int {
 	n := 4
@@ -623,6 +648,11 @@ func (v BackwardSupport) Valid() bool {
 	return uint32(v) <= 3
 }
 
+// The extent of BackwardSupport.
+const (
+	BackwardSupportFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *BackwardSupport) XDRSize() int {
 	return 4
@@ -741,6 +771,11 @@ func (v *BackwardSupport) ResetXDR() {
 // Transport characteristic typedefs
 type ReceiveBufferSize uint32
 
+// The extent of ReceiveBufferSize.
+const (
+	ReceiveBufferSizeFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReceiveBufferSize) XDRSize() int {
 	return 4
@@ -844,6 +879,11 @@ func (v *ReceiveBufferSize) ResetXDR() {
 
 // RemoteInvalidation is typedef xchrrqrem.
 type RemoteInvalidation bool
+
+// The extent of RemoteInvalidation.
+const (
+	RemoteInvalidationFixedSize = 4 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RemoteInvalidation) XDRSize() int {
@@ -965,6 +1005,12 @@ type Init struct {
 	Start    Spec
 	NoChange Subset
 }
+
+// The extent of Init, which has no largest size.
+const (
+	InitMinSize       = 8 // bytes on the wire, at least
+	InitAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Init) XDRSize() int {
@@ -1171,6 +1217,12 @@ type Req struct {
 	Want Spec
 }
 
+// The extent of Req, which has no largest size.
+const (
+	ReqMinSize       = 4 // bytes on the wire, at least
+	ReqAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Req) XDRSize() int {
 	n := 4
@@ -1338,6 +1390,13 @@ type Resp struct {
 	Rejected Subset
 	Pending  Subset
 }
+
+// The extent of Resp.
+const (
+	RespMinSize       = 12          // bytes on the wire, at least
+	RespMaxSize       = 51539607552 // bytes on the wire, at most
+	RespAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Resp) XDRSize() int {
@@ -1550,6 +1609,13 @@ type Upd struct {
 	Now       Value
 	PendClear bool
 }
+
+// The extent of Upd.
+const (
+	UpdMinSize       = 12         // bytes on the wire, at least
+	UpdMaxSize       = 4294967308 // bytes on the wire, at most
+	UpdAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Upd) XDRSize() int {

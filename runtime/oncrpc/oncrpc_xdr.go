@@ -51,6 +51,11 @@ func (v Flavor) Valid() bool {
 	return uint32(v) <= 3 || v == 6
 }
 
+// The extent of Flavor.
+const (
+	FlavorFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Flavor) XDRSize() int {
 	return 4
@@ -157,6 +162,13 @@ type OpaqueAuth struct {
 	Flavor Flavor
 	Body   []byte
 }
+
+// The extent of OpaqueAuth.
+const (
+	OpaqueAuthMinSize       = 8   // bytes on the wire, at least
+	OpaqueAuthMaxSize       = 408 // bytes on the wire, at most
+	OpaqueAuthAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpaqueAuth) XDRSize() int {
@@ -316,6 +328,11 @@ func (v MsgType) Valid() bool {
 	return uint32(v) <= 1
 }
 
+// The extent of MsgType.
+const (
+	MsgTypeFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *MsgType) XDRSize() int {
 	return 4
@@ -453,6 +470,11 @@ func (v ReplyStat) String() string {
 func (v ReplyStat) Valid() bool {
 	return uint32(v) <= 1
 }
+
+// The extent of ReplyStat.
+const (
+	ReplyStatFixedSize = 4 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReplyStat) XDRSize() int {
@@ -604,6 +626,11 @@ func (v AcceptStat) Valid() bool {
 	return uint32(v) <= 5
 }
 
+// The extent of AcceptStat.
+const (
+	AcceptStatFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AcceptStat) XDRSize() int {
 	return 4
@@ -741,6 +768,11 @@ func (v RejectStat) String() string {
 func (v RejectStat) Valid() bool {
 	return uint32(v) <= 1
 }
+
+// The extent of RejectStat.
+const (
+	RejectStatFixedSize = 4 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RejectStat) XDRSize() int {
@@ -904,6 +936,11 @@ func (v AuthStat) Valid() bool {
 	return uint32(v) <= 7 || 13 <= v && v <= 14
 }
 
+// The extent of AuthStat.
+const (
+	AuthStatFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AuthStat) XDRSize() int {
 	return 4
@@ -1010,6 +1047,11 @@ type VersionRange struct {
 	Low  uint32
 	High uint32
 }
+
+// The extent of VersionRange.
+const (
+	VersionRangeFixedSize = 8 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
@@ -1124,6 +1166,13 @@ type CallBody struct {
 	Cred    OpaqueAuth
 	Verf    OpaqueAuth
 }
+
+// The extent of CallBody.
+const (
+	CallBodyMinSize       = 32  // bytes on the wire, at least
+	CallBodyMaxSize       = 832 // bytes on the wire, at most
+	CallBodyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CallBody) XDRSize() int {
@@ -1319,6 +1368,12 @@ type ReplyData struct {
 	MismatchInfo VersionRange // where Stat is ProgMismatch;
 }
 
+// The extent of ReplyData.
+const (
+	ReplyDataMinSize = 4  // bytes on the wire, at least
+	ReplyDataMaxSize = 12 // bytes on the wire, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReplyData) XDRSize() int {
 	n := 4
@@ -1491,6 +1546,13 @@ type AcceptedReply struct {
 	Verf OpaqueAuth
 	Data ReplyData
 }
+
+// The extent of AcceptedReply.
+const (
+	AcceptedReplyMinSize       = 12  // bytes on the wire, at least
+	AcceptedReplyMaxSize       = 420 // bytes on the wire, at most
+	AcceptedReplyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AcceptedReply) XDRSize() int {
@@ -1704,6 +1766,12 @@ type RejectedReply struct {
 	AuthStat     AuthStat     // where Stat is AuthError;
 }
 
+// The extent of RejectedReply.
+const (
+	RejectedReplyMinSize = 8  // bytes on the wire, at least
+	RejectedReplyMaxSize = 12 // bytes on the wire, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RejectedReply) XDRSize() int {
 	n := 4
@@ -1893,6 +1961,13 @@ type ReplyBody struct {
 	Accepted AcceptedReply // where Stat is Accepted;
 	Rejected RejectedReply // where Stat is Denied;
 }
+
+// The extent of ReplyBody.
+const (
+	ReplyBodyMinSize       = 12  // bytes on the wire, at least
+	ReplyBodyMaxSize       = 424 // bytes on the wire, at most
+	ReplyBodyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReplyBody) XDRSize() int {
@@ -2258,6 +2333,13 @@ type Body struct {
 	Call  CallBody  // where Type is Call;
 	Reply ReplyBody // where Type is Reply;
 }
+
+// The extent of Body.
+const (
+	BodyMinSize       = 16  // bytes on the wire, at least
+	BodyMaxSize       = 836 // bytes on the wire, at most
+	BodyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Body) XDRSize() int {
@@ -2776,6 +2858,13 @@ type Message struct {
 	XID  uint32
 	Body Body
 }
+
+// The extent of Message.
+const (
+	MessageMinSize       = 20  // bytes on the wire, at least
+	MessageMaxSize       = 840 // bytes on the wire, at most
+	MessageAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Message) XDRSize() int {
@@ -3296,6 +3385,13 @@ type AuthSysParms struct {
 	GID         uint32
 	Gids        []uint32
 }
+
+// The extent of AuthSysParms.
+const (
+	AuthSysParmsMinSize       = 20  // bytes on the wire, at least
+	AuthSysParmsMaxSize       = 340 // bytes on the wire, at most
+	AuthSysParmsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AuthSysParms) XDRSize() int {

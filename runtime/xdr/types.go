@@ -13,7 +13,7 @@ func (s String) String() string { return string(s) }
 // capacity of its slices.
 type Optional[T any] struct {
 	Value   T
-	Present bool
+	Present bool `xdr:"presence"` // the tag tells typedefs of it by reflection
 }
 
 // Some returns an Optional that holds v.

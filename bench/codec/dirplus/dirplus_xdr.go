@@ -55,6 +55,11 @@ func (v Status) Valid() bool {
 	return v == 0 || v == 2 || v == 5 || v == 13 || v == 20 || v == 70
 }
 
+// The extent of Status.
+const (
+	StatusFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Status) XDRSize() int {
 	return 4
@@ -208,6 +213,11 @@ func (v Type) Valid() bool {
 	return 1 <= v && v <= 7
 }
 
+// The extent of Type.
+const (
+	TypeFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Type) XDRSize() int {
 	return 4
@@ -327,6 +337,11 @@ type Device struct {
 	MinorNo uint32
 }
 
+// The extent of Device.
+const (
+	DeviceFixedSize = 8 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Device) XDRSize() int {
 	return 8
@@ -436,6 +451,11 @@ type Time struct {
 	Seconds     uint32
 	Nanoseconds uint32
 }
+
+// The extent of Time.
+const (
+	TimeFixedSize = 8 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Time) XDRSize() int {
@@ -557,6 +577,11 @@ type Attr struct {
 	Modified Time
 	Changed  Time
 }
+
+// The extent of Attr.
+const (
+	AttrFixedSize = 84 // bytes on the wire, always
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Attr) XDRSize() int {
@@ -720,6 +745,12 @@ type OptAttr struct {
 	Present bool // selects the arm:
 	Attr    Attr // where Present is true;
 }
+
+// The extent of OptAttr.
+const (
+	OptAttrMinSize = 4  // bytes on the wire, at least
+	OptAttrMaxSize = 88 // bytes on the wire, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OptAttr) XDRSize() int {
@@ -924,6 +955,13 @@ func (v *OptAttr) ResetXDR() {
 // Handle is typedef dp_handle.
 type Handle []byte
 
+// The extent of Handle.
+const (
+	HandleMinSize       = 4  // bytes on the wire, at least
+	HandleMaxSize       = 68 // bytes on the wire, at most
+	HandleAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Handle) XDRSize() int {
 	n := 4
@@ -1059,6 +1097,13 @@ type OptHandle struct {
 	Present bool   // selects the arm:
 	Handle  Handle // where Present is true;
 }
+
+// The extent of OptHandle.
+const (
+	OptHandleMinSize       = 4  // bytes on the wire, at least
+	OptHandleMaxSize       = 72 // bytes on the wire, at most
+	OptHandleAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OptHandle) XDRSize() int {
@@ -1252,6 +1297,13 @@ type Entry struct {
 	Attr   OptAttr
 	Handle OptHandle
 }
+
+// The extent of Entry.
+const (
+	EntryMinSize       = 28  // bytes on the wire, at least
+	EntryMaxSize       = 436 // bytes on the wire, at most
+	EntryAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Entry) XDRSize() int {
@@ -1532,6 +1584,12 @@ type Listing struct {
 	Entries  []Entry
 	EOF      bool
 }
+
+// The extent of Listing, which has no largest size.
+const (
+	ListingMinSize       = 20 // bytes on the wire, at least
+	ListingAmplification = 13 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Listing) XDRSize() int {
@@ -1921,6 +1979,12 @@ type Reply struct {
 	Listing Listing // where Status is StatusOk;
 	DirAttr OptAttr // where Status is anything else;
 }
+
+// The extent of Reply, which has no largest size.
+const (
+	ReplyMinSize       = 8  // bytes on the wire, at least
+	ReplyAmplification = 12 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Reply) XDRSize() int {
@@ -2395,6 +2459,13 @@ func (v *Reply) ResetXDR() {
 //
 // Message c: one opaque of any size.
 type Blob []byte
+
+// The extent of Blob.
+const (
+	BlobMinSize       = 4          // bytes on the wire, at least
+	BlobMaxSize       = 4294967300 // bytes on the wire, at most
+	BlobAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Blob) XDRSize() int {

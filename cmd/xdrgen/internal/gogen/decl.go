@@ -161,6 +161,7 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 	errPtr := func() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
 
+	g.bounds(d)
 	g.f.Comment("// XDRSize returns how many bytes v takes on the wire.")
 	g.sizing = false
 	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(d, c)...)

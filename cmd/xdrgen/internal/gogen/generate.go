@@ -18,6 +18,7 @@ type Options struct {
 	Package    string // Go package name
 	ImportPath string // its import path, where known: no import of itself
 	HasDoc     bool   // the folder has a doc.go: write no package comment
+	Tests      bool   // write tests as well
 }
 
 // File is one generated file.
@@ -27,8 +28,8 @@ type File struct {
 }
 
 // Generate writes the Go package for a unit: types and codecs in
-// <package>_xdr.go, views and iterators in <package>_view_xdr.go; the same bytes
-// for the same input (D10). Diagnostics are name clashes; with any, no
+// <package>_xdr.go, views and iterators in <package>_view_xdr.go, and where they
+// are wanted tests in <package>_xdr_test.go; the same bytes for the same input (D10). Diagnostics are name clashes; with any, no
 // file is returned. An error is a fault of the generator itself.
 func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, error) {
 	if b == nil {
@@ -43,6 +44,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		reducible: map[*ir.Decl]bool{},
 		uses:      map[*ir.Decl]int{},
 		procClash: map[string]bool{},
+		bound:     map[*ir.Decl]bound{},
 	}
 	for _, imp := range u.Imports {
 		g.names.add(imp.Decls, imp.Bind, false)
@@ -79,7 +81,15 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	if err != nil {
 		return nil, nil, err
 	}
-	return []File{{o.Package + "_xdr.go", codecs}, {o.Package + "_view_xdr.go", views}}, nil, nil
+	files := []File{{o.Package + "_xdr.go", codecs}, {o.Package + "_view_xdr.go", views}}
+	if o.Tests {
+		tests, err := render(g.tests(o))
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, File{o.Package + "_xdr_test.go", tests})
+	}
+	return files, nil, nil
 }
 
 func render(f *jen.File) ([]byte, error) {
@@ -104,6 +114,7 @@ type gen struct {
 	uses      map[*ir.Decl]int  // places that use it, in this unit
 	procClash map[string]bool   // procedure names used in several programs
 
+	bound   map[*ir.Decl]bound
 	eaches  []eachOf
 	needErr bool // the codec being written uses the variable err
 	sizing  bool // the size being written is that of reduced output

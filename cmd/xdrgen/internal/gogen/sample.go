@@ -8,7 +8,7 @@ import (
 )
 
 // wirer makes valid encodings of random values out of the ir alone, so that
-// what the generated code is held against does not come from it.
+// what the generated tests hold the generated code against does not come from it.
 type wirer struct {
 	r    *rand.Rand
 	deep int // how many levels of optional, list and array may still open

@@ -1,0 +1,188 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// bound is what the compiler knows of the extent of a type: the names of the
+// constants that say it.
+type bound struct{ min, max, amp string }
+
+// bounds writes the static bounds of declaration d as constants.
+func (g *gen) bounds(d *ir.Decl) {
+	name := g.names.decl[d]
+	var defs []jen.Code
+	def := func(suffix string, v uint64, note string) string {
+		id := g.names.fresh(name + suffix)
+		defs = append(defs, jen.Id(id).Op("=").Add(integer(ir.Value{Abs: v})).Comment("// "+note))
+		return id
+	}
+	var b bound
+	size := declSize(d)
+	switch {
+	case size.Fixed():
+		b.min = def("FixedSize", size.Min, "bytes on the wire, always")
+		b.max = b.min
+	default:
+		b.min = def("MinSize", size.Min, "bytes on the wire, at least")
+		if !size.Unbounded {
+			b.max = def("MaxSize", size.Max, "bytes on the wire, at most")
+		}
+	}
+	if n := g.amplification(d); n > 0 && !size.Fixed() {
+		b.amp = def("Amplification", uint64(n), "bytes of memory that a decoded value hangs on to for each byte of its encoding, at most")
+	}
+	g.bound[d] = b
+	what := "The extent of " + name + "."
+	if size.Unbounded {
+		what = "The extent of " + name + ", which has no largest size."
+	}
+	g.f.Comment("// " + what)
+	g.f.Const().Defs(defs...)
+}
+
+// declSize is the size of a value of d; of a list node, of one element.
+func declSize(d *ir.Decl) ir.Size {
+	if d.List == nil {
+		return d.Size
+	}
+	var s ir.Size
+	for _, f := range d.List.Elem {
+		s.Min += f.Type.Size.Min
+		s.Max += f.Type.Size.Max
+		s.Unbounded = s.Unbounded || f.Type.Size.Unbounded
+	}
+	return s
+}
+
+// maxAmplification is where the search for a bound ends.
+const maxAmplification = 1 << 20
+
+// amplification is the smallest whole number of bytes of memory for each byte on
+// the wire that no value of d exceeds, 0 where there is none: elements without
+// bytes on the wire are limited by count alone.
+func (g *gen) amplification(d *ir.Decl) int {
+	holds := func(rate int) bool {
+		a := &amplifier{g: g, rate: rate, ok: true, open: map[*ir.Decl]bool{}}
+		return a.decl(d) <= 0 && a.ok
+	}
+	if !holds(maxAmplification) {
+		return 0
+	}
+	lo, hi := 0, maxAmplification // holds(lo) may be false, holds(hi) is true
+	for lo < hi {
+		if mid := (lo + hi) / 2; holds(mid) {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return hi
+}
+
+// amplifier computes how far the memory that a value hangs on to can exceed
+// rate times its wire size. What can be repeated must not exceed it at all.
+type amplifier struct {
+	g    *gen
+	rate int
+	ok   bool
+	open map[*ir.Decl]bool
+}
+
+// repeated refuses the rate where an item that may be repeated exceeds it.
+func (a *amplifier) repeated(excess int) {
+	if excess > 0 {
+		a.ok = false
+	}
+}
+
+func (a *amplifier) typ(t *ir.Type) int {
+	switch t.Kind {
+	case ir.FixedArray:
+		return int(t.Len) * a.typ(t.Elem)
+	case ir.Opaque, ir.String:
+		a.repeated(1 - a.rate) // its copy in the arena
+		return -4 * a.rate
+	case ir.Array:
+		a.repeated(a.g.memOf(t.Elem).size + a.typ(t.Elem))
+		return -4 * a.rate
+	case ir.Optional:
+		excess := a.typ(t.Elem)
+		if pointerOptional(t) {
+			excess += a.g.memOf(t.Elem).size
+			a.repeated(excess)
+		}
+		return max(0, excess) - 4*a.rate
+	case ir.ListOf, ir.ListHead:
+		return a.list(t)
+	case ir.Ref:
+		return a.decl(t.Ref)
+	}
+	return -a.rate * fixedLen(t)
+}
+
+// list knows how lists grow: to four elements, then by doubling (xdr.Extend).
+func (a *amplifier) list(t *ir.Type) int {
+	mem, elem := a.g.memOfElem(t.Ref), a.fields(t.Ref.List.Elem)-4*a.rate
+	a.repeated(2*mem + elem)
+	most, end := 0, -4*a.rate
+	if t.Kind == ir.ListHead {
+		end = 0 // one word less than elements
+		most = 4*mem + elem
+	}
+	for n, size := 1, 4; n < 1<<16; n, size = size+1, 2*size {
+		most = max(most, size*mem+n*elem)
+	}
+	return most + end
+}
+
+func (a *amplifier) fields(fs []*ir.Field) int {
+	sum := 0
+	for _, f := range fs {
+		sum += a.typ(f.Type)
+	}
+	return sum
+}
+
+func (a *amplifier) decl(d *ir.Decl) int {
+	if a.open[d] {
+		return -a.rate * int(d.Size.Min) // what it takes beyond is refused where it is repeated
+	}
+	if d.Recursive {
+		a.open[d] = true
+		defer delete(a.open, d)
+	}
+	switch d.Kind {
+	case ir.Enum:
+		return -4 * a.rate
+	case ir.Typedef:
+		return a.typ(d.Type)
+	case ir.Struct:
+		return a.fields(structFields(d))
+	}
+	most, void := 0, false
+	for i, arm := range d.Arms {
+		excess := 0
+		if arm.Field != nil {
+			excess = a.typ(arm.Field.Type)
+			if a.g.byPointer(d, arm) {
+				excess += a.g.memOf(arm.Field.Type).size
+				if d.Recursive {
+					a.repeated(excess)
+				}
+			}
+		} else {
+			void = true
+		}
+		if i == 0 {
+			most = excess
+		}
+		most = max(most, excess)
+	}
+	if void {
+		most = max(most, 0)
+	}
+	return most - 4*a.rate
+}

@@ -1,0 +1,81 @@
+package gogen
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// testPath is the package that generated tests run.
+const testPath = xdrPath + "/codectest"
+
+// wiresPerType is how many valid encodings a generated test has of each type.
+const wiresPerType = 12
+
+// tests writes the package's generated tests. Their encodings are made from the
+// ir, always the same ones for the same unit.
+func (g *gen) tests(o Options) *jen.File {
+	file := g.newFile(o)
+	r := rand.New(rand.NewPCG(1, 2))
+	var rows []jen.Code
+	for _, d := range g.unit.Decls {
+		b, ok := g.bound[d]
+		if !ok {
+			continue
+		}
+		name := g.names.decl[d]
+		most := jen.Lit(-1)
+		if b.max != "" {
+			most = jen.Id(b.max)
+		}
+		row := jen.Dict{
+			jen.Id("Name"):  jen.Lit(name),
+			jen.Id("New"):   jen.Func().Params().Qual(testPath, "Value").Block(jen.Return(jen.New(jen.Id(name)))),
+			jen.Id("Min"):   jen.Id(b.min),
+			jen.Id("Max"):   most,
+			jen.Id("Wires"): jen.Index().String().Values(multi(sampleWires(r, d))...),
+		}
+		if b.amp != "" {
+			row[jen.Id("Amplification")] = jen.Id(b.amp)
+		}
+		if hasView(d) {
+			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.names.view[d]).Call(jen.Id("b"))))
+		}
+		each := jen.Dict{}
+		for _, e := range g.eaches {
+			if e.decl == d {
+				each[jen.Lit(e.path)] = jen.Id(e.name)
+			}
+		}
+		if len(each) > 0 {
+			row[jen.Id("Each")] = jen.Map(jen.String()).Any().Values(each)
+		}
+		rows = append(rows, jen.Values(row))
+	}
+	file.Comment("// xdrTypes are the generated types, with valid encodings of random values.")
+	file.Func().Id("xdrTypes").Params().Index().Qual(testPath, "Type").Block(
+		jen.Return(jen.Index().Qual(testPath, "Type").Values(multi(rows)...)))
+	file.Func().Id("TestXDR").Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
+		jen.Qual(testPath, "Run").Call(jen.Id("t"), jen.Id("xdrTypes").Call()))
+	file.Func().Id("FuzzXDR").Params(jen.Id("f").Op("*").Qual("testing", "F")).Block(
+		jen.Qual(testPath, "Fuzz").Call(jen.Id("f"), jen.Id("xdrTypes").Call()))
+	return file
+}
+
+// sampleWires are valid encodings of d, without repetition, shallow ones first.
+func sampleWires(r *rand.Rand, d *ir.Decl) []jen.Code {
+	var out []jen.Code
+	seen := map[string]bool{}
+	for i := range wiresPerType {
+		w := &wirer{r: r, deep: i % 6}
+		s := fmt.Sprintf("%x", w.decl(nil, d))
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, jen.Lit(s))
+		}
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+package codectest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// agree holds the three readers against each other on any input, and what is
+// accepted against its own bytes: it has no other encoding.
+func agree(t *Type, in []byte) error {
+	for name, opt := range map[string]*xdr.DecoderOptions{"strict": nil, "lenient": {Lenient: xdr.Lenient{Padding: true, Booleans: true, Enums: true, Trailing: true}}} {
+		v := t.New()
+		d := xdr.NewDecoder(in, opt)
+		decoded := v.DecodeXDR(d)
+		c := xdr.NewDecoder(in, opt)
+		checked := c.Check(v)
+		if errors.Is(decoded, xdr.ErrMemory) {
+			continue // checking takes no memory
+		}
+		if err := sameError(decoded, checked); err != nil {
+			return fmt.Errorf("%s: decode and check: %w", name, err)
+		}
+		if decoded == nil && d.Offset() != c.Offset() {
+			return fmt.Errorf("%s: decode read %d bytes, check %d", name, d.Offset(), c.Offset())
+		}
+		if decoded == nil && t.View != nil {
+			if err := sameView(reflect.ValueOf(t.View(in[:d.Offset()])), reflect.ValueOf(v).Elem()); err != nil {
+				return fmt.Errorf("%s: view: %w", name, err)
+			}
+		}
+		if opt != nil {
+			continue
+		}
+		n, err := v.CheckXDR(in)
+		if e := sameError(decoded, err); e != nil || err == nil && n != d.Offset() {
+			return fmt.Errorf("CheckXDR: %d, %v; decoded %d, %v", n, err, d.Offset(), decoded)
+		}
+		for path, each := range t.Each {
+			if err := sameEach(reflect.ValueOf(each), in, reflect.ValueOf(v).Elem(), path, decoded); err != nil {
+				return fmt.Errorf("iterator over %s: %w", path, err)
+			}
+		}
+		if decoded != nil {
+			continue
+		}
+		if err := same(v, in[:n]); err != nil {
+			return err
+		}
+		if held := int64(retained(reflect.ValueOf(v).Elem())); t.Amplification > 0 && held > t.Amplification*int64(n)*5/4 {
+			return fmt.Errorf("%d bytes hang on to %d bytes of memory, at most %d for each", n, held, t.Amplification)
+		}
+	}
+	return nil
+}
+
+func sameError(a, b error) error {
+	if (a == nil) != (b == nil) || a != nil && a.Error() != b.Error() {
+		return fmt.Errorf("%v, but %v", a, b)
+	}
+	return nil
+}
+
+// sameView compares a view with the decoded value, field by field.
+func sameView(view, want reflect.Value) error {
+	switch want.Kind() {
+	case reflect.Struct:
+		if opt, ok := optional(want); ok { // an optional element: xdr.Optional on both sides
+			if view.FieldByName("Present").Bool() != opt.present {
+				return fmt.Errorf("presence differs")
+			}
+			if !opt.present {
+				return nil
+			}
+			return sameView(view.FieldByName("Value"), opt.value)
+		}
+		for i := range want.NumField() {
+			name := want.Type().Field(i).Name
+			if err := sameField(view.MethodByName(name).Call(nil), want.Field(i)); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	case reflect.Pointer:
+		if want.IsNil() {
+			return fmt.Errorf("the view has what is not there")
+		}
+		return sameView(view, want.Elem())
+	case reflect.Slice, reflect.Array:
+		if want.Type().Elem().Kind() != reflect.Uint8 {
+			n := 0
+			for _, e := range view.Seq2() {
+				if n >= want.Len() {
+					return fmt.Errorf("more than %d elements", n)
+				}
+				if err := sameView(e, want.Index(n)); err != nil {
+					return fmt.Errorf("element %d: %w", n, err)
+				}
+				n++
+			}
+			if n != want.Len() {
+				return fmt.Errorf("%d elements of %d", n, want.Len())
+			}
+			return nil
+		}
+		if want.Kind() == reflect.Slice {
+			if !bytes.Equal(view.Bytes(), want.Bytes()) {
+				return fmt.Errorf("%x, decoded %x", view.Bytes(), want.Bytes())
+			}
+			return nil
+		}
+	case reflect.Float32, reflect.Float64:
+		if a, b := view.Float(), want.Float(); a != b && (a == a || b == b) {
+			return fmt.Errorf("%v, decoded %v", a, b)
+		}
+		return nil
+	}
+	if view.Interface() != want.Interface() {
+		return fmt.Errorf("%v, decoded %v", view, want)
+	}
+	return nil
+}
+
+// sameField compares what a view's method returned with the field.
+func sameField(out []reflect.Value, want reflect.Value) error {
+	if len(out) == 1 {
+		return sameView(out[0], want)
+	}
+	ok := out[1].Bool()
+	if layers(want) > layers(out[0]) { // an optional field, not an arm that is optional
+		opt, _ := optional(want)
+		if opt.present != ok {
+			return fmt.Errorf("presence differs")
+		}
+		want = opt.value
+	}
+	if !ok {
+		return nil // absent, or an arm that is not selected
+	}
+	return sameView(out[0], want)
+}
+
+type maybe struct {
+	present bool
+	value   reflect.Value
+}
+
+// optional takes an xdr.Optional apart.
+func optional(v reflect.Value) (maybe, bool) {
+	if v.Kind() != reflect.Struct || v.NumField() != 2 || v.Type().Field(1).Tag.Get("xdr") != "presence" {
+		return maybe{}, false
+	}
+	return maybe{v.FieldByName("Present").Bool(), v.FieldByName("Value")}, true
+}
+
+// layers is how many Optionals v lies in, within each other.
+func layers(v reflect.Value) int {
+	if opt, ok := optional(v); ok {
+		return 1 + layers(opt.value)
+	}
+	return 0
+}
+
+// sameEach compares an iterator over unchecked input with the decoded list at
+// path: the same elements, and of errors the same or, beyond the list, none.
+func sameEach(each reflect.Value, in []byte, v reflect.Value, path string, decoded error) error {
+	want, n := reflect.Value{}, 0
+	if decoded == nil {
+		want = follow(v, path)
+	}
+	for elem, errv := range each.Call([]reflect.Value{reflect.ValueOf(in)})[0].Seq2() {
+		if err, _ := errv.Interface().(error); err != nil {
+			return sameError(decoded, err)
+		}
+		if want.IsValid() {
+			if n >= want.Len() {
+				return fmt.Errorf("more than %d elements", n)
+			}
+			if err := sameView(elem, want.Index(n)); err != nil {
+				return fmt.Errorf("element %d: %w", n, err)
+			}
+		}
+		n++
+	}
+	if want.IsValid() && n != want.Len() {
+		return fmt.Errorf("%d elements of %d", n, want.Len())
+	}
+	return nil
+}
+
+// follow is the list that path leads to; invalid where it is not there.
+func follow(v reflect.Value, path string) reflect.Value {
+	for _, name := range strings.Split(path, ".")[1:] {
+		v = v.FieldByName(name)
+		if opt, ok := optional(v); ok {
+			v = opt.value
+		}
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return reflect.Value{}
+			}
+			v = v.Elem()
+		}
+	}
+	return v
+}

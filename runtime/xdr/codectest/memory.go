@@ -1,0 +1,67 @@
+package codectest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// retained is how many bytes of memory hang on v: all that its slices and
+// pointers hold, spare capacity included.
+func retained(v reflect.Value) uint64 {
+	var n uint64
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			n = uint64(v.Type().Elem().Size()) + retained(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n += retained(v.Field(i))
+		}
+	case reflect.Slice:
+		n = uint64(v.Cap()) * uint64(v.Type().Elem().Size())
+		if v.Type().Elem().Kind() != reflect.Uint8 {
+			v = v.Slice3(0, v.Cap(), v.Cap())
+			for i := range v.Len() {
+				n += retained(v.Index(i))
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			n += retained(v.Index(i))
+		}
+	}
+	return n
+}
+
+// allocations pins what the readers and the encoder allocate: nothing, into
+// values and buffers used before; two for an error at most.
+func allocations(t *Type, wire []byte) error {
+	if race {
+		return nil
+	}
+	v, d, e := t.New(), xdr.NewDecoder(nil, aliasing()), xdr.NewEncoder(nil)
+	buf := make([]byte, 0, len(wire))
+	short := wire[:max(0, len(wire)-4)]
+	for _, c := range []struct {
+		name string
+		most float64
+		do   func() error
+	}{
+		{"DecodeXDR into a used value", 0, func() error { d.Reset(wire); return v.DecodeXDR(d) }},
+		{"EncodeXDR into a buffer", 0, func() error { e.Reset(buf); return v.EncodeXDR(e) }},
+		{"AppendBinary to a buffer", 0, func() error { _, err := v.AppendBinary(buf); return err }},
+		{"CheckXDR", 0, func() error { _, err := v.CheckXDR(wire); return err }},
+		{"CheckXDR of short input", 2, func() error { _, _ = v.CheckXDR(short); return nil }},
+		{"DecodeXDR of short input", 2, func() error { d.Reset(short); _ = v.DecodeXDR(d); return nil }},
+	} {
+		var err error
+		if n := testing.AllocsPerRun(10, func() { err = c.do() }); n > c.most || err != nil {
+			return fmt.Errorf("%s: %v allocations, %v; at most %v", c.name, n, err, c.most)
+		}
+	}
+	return nil
+}

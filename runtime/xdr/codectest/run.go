@@ -1,0 +1,191 @@
+package codectest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Run runs every check on every wire of every type.
+func Run(t *testing.T, types []Type) {
+	for i := range types {
+		typ := &types[i]
+		t.Run(typ.Name, func(t *testing.T) {
+			wires, err := typ.wires()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range wires {
+				for _, c := range checks() {
+					if err := c.run(typ, w); err != nil {
+						t.Fatalf("%s: %x: %v", c.name, w, err)
+					}
+				}
+			}
+			if err := reset(typ, wires); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Fuzz is the body of a fuzz target: the first argument selects the type.
+func Fuzz(f *testing.F, types []Type) {
+	used := make([]Value, len(types)) // never emptied: each input meets the remains of others
+	for i := range types {
+		used[i] = types[i].New()
+		wires, err := types[i].wires()
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, w := range wires {
+			f.Add(uint(i), w)
+			f.Add(uint(i), append(w[:len(w):len(w)], 0, 0, 0, 1))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint, in []byte) {
+		if len(types) == 0 {
+			return
+		}
+		i := which % uint(len(types))
+		typ := &types[i]
+		if err := agree(typ, in); err != nil {
+			t.Fatalf("%s: %v", typ.Name, err)
+		}
+		fresh := typ.New().DecodeXDR(xdr.NewDecoder(in, nil))
+		again := used[i].DecodeXDR(xdr.NewDecoder(in, aliasing()))
+		if (fresh == nil) != (again == nil) && !errors.Is(fresh, xdr.ErrMemory) {
+			t.Fatalf("%s: fresh value: %v; reused value: %v", typ.Name, fresh, again)
+		}
+		if again == nil {
+			if err := same(used[i], in[:used[i].XDRSize()]); err != nil {
+				t.Fatalf("%s: reused value: %v", typ.Name, err)
+			}
+		}
+	})
+}
+
+func aliasing() *xdr.DecoderOptions { return &xdr.DecoderOptions{Alias: true} }
+
+// same checks that v encodes to wire, in every way.
+func same(v Value, wire []byte) error {
+	if n := v.XDRSize(); n != len(wire) {
+		return fmt.Errorf("XDRSize is %d, the encoding has %d bytes", n, len(wire))
+	}
+	b, err := v.AppendBinary([]byte("prefix"))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(b[6:], wire) {
+		return fmt.Errorf("AppendBinary gives\n%x, want\n%x", b[6:], wire)
+	}
+	e := xdr.NewEncoder(make([]byte, 0, len(wire)))
+	e.NoGrow(true)
+	if err := v.EncodeXDR(e); err != nil {
+		return fmt.Errorf("EncodeXDR into a buffer of just the size: %w", err)
+	}
+	if !bytes.Equal(e.Bytes(), wire) {
+		return fmt.Errorf("EncodeXDR gives\n%x, want\n%x", e.Bytes(), wire)
+	}
+	return nil
+}
+
+// roundTrip decodes in both modes, into a fresh value and again into the same.
+func roundTrip(t *Type, wire []byte) error {
+	v := t.New()
+	for range 2 {
+		in := bytes.Clone(wire)
+		if err := v.UnmarshalBinary(in); err != nil {
+			return err
+		}
+		for i := range in {
+			in[i] = ^in[i] // what was copied does not change
+		}
+		if err := same(v, wire); err != nil {
+			return err
+		}
+	}
+	// A value that aliased an input and is decoded into by copying writes
+	// nothing into that input.
+	old := bytes.Clone(wire)
+	if err := v.DecodeXDR(xdr.NewDecoder(old, aliasing())); err != nil {
+		return err
+	}
+	if err := same(v, wire); err != nil {
+		return err
+	}
+	if err := v.UnmarshalBinary(bytes.Clone(wire)); err != nil {
+		return err
+	}
+	if !bytes.Equal(old, wire) {
+		return fmt.Errorf("decoding into a used value wrote into its old input")
+	}
+	return same(v, wire)
+}
+
+// bounds holds a valid encoding against the static bounds.
+func bounds(t *Type, wire []byte) error {
+	n := int64(len(wire))
+	if n < t.Min || t.Max >= 0 && n > t.Max {
+		return fmt.Errorf("%d bytes, the bounds are %d and %d", n, t.Min, t.Max)
+	}
+	return nil
+}
+
+// truncation: every part of an encoding is refused, in the same words by all.
+func truncation(t *Type, wire []byte) error {
+	for n := range wire {
+		in := wire[:n:n]
+		if err := t.New().UnmarshalBinary(in); err == nil {
+			return fmt.Errorf("the first %d bytes are taken for the whole", n)
+		}
+		if err := agree(t, in); err != nil {
+			return fmt.Errorf("the first %d bytes: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func trailing(t *Type, wire []byte) error {
+	in := append(wire[:len(wire):len(wire)], 0, 0, 0, 0)
+	if err := t.New().UnmarshalBinary(in); !errors.Is(err, xdr.ErrTrailing) {
+		return fmt.Errorf("four bytes more: %v, want %v", err, xdr.ErrTrailing)
+	}
+	return agree(t, in)
+}
+
+// mutations replaces each word: refused, or encoded again to just that.
+func mutations(t *Type, wire []byte) error {
+	in := bytes.Clone(wire)
+	for off := 0; off+4 <= len(in); off += 4 {
+		for _, word := range []uint32{0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff} {
+			binary.BigEndian.PutUint32(in[off:], word)
+			if err := agree(t, in); err != nil {
+				return fmt.Errorf("%#x at offset %d: %w", word, off, err)
+			}
+		}
+		copy(in[off:], wire[off:off+4])
+	}
+	return nil
+}
+
+// reset: an emptied value is as good as a new one.
+func reset(t *Type, wires [][]byte) error {
+	used := t.New()
+	for _, w := range wires {
+		if err := used.UnmarshalBinary(w); err != nil {
+			return err
+		}
+	}
+	used.ResetXDR()
+	a, errA := used.MarshalBinary()
+	b, errB := t.New().MarshalBinary()
+	if (errA == nil) != (errB == nil) || errA == nil && !bytes.Equal(a, b) {
+		return fmt.Errorf("after ResetXDR: %x, %v; a zero value: %x, %v", a, errA, b, errB)
+	}
+	return nil
+}
