@@ -108,7 +108,7 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	return c, nil
 }
 
-// Done is closed when the connection is gone; context.Cause-like, Err tells why.
+// Done is closed when the connection is gone; Err tells why.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
 // Err is why the connection is gone: ErrClosed, or what verbs, or we, found

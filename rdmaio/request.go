@@ -16,7 +16,8 @@ import (
 type Handler interface {
 	// ServeRPC answers a Request by its Reply, before it returns or later, from
 	// any goroutine; every Request must be answered, once, or the connection's Close
-	// waits for it. See Config.Blocking for whether ServeRPC itself may wait.
+	// waits for it. See Config.Blocking for whether ServeRPC itself may wait. A panic in
+	// it is not recovered: it ends the program, as in any goroutine.
 	ServeRPC(*Request)
 }
 
