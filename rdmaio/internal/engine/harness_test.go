@@ -19,7 +19,8 @@ type bench struct {
 	e    *engine.Engine
 	cfg  engine.Config
 	now  time.Duration
-	recv int // Receives posted
+	recv int    // Receives posted
+	open []bool // which
 	sent [][]byte
 	ids  []uint64 // of signaled sends not completed
 	log  strings.Builder
@@ -40,6 +41,7 @@ func newBench(t *testing.T, role engine.Role, credits, wrs int) *bench {
 		b.cfg.Send = append(b.cfg.Send, engine.Buffer{Offset: i, Bytes: make([]byte, 1024)})
 		b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)})
 	}
+	b.open = make([]bool, credits)
 	b.e = engine.New(b.cfg)
 	b.step(engine.Event{Kind: engine.EventStart})
 	return b
@@ -51,6 +53,10 @@ func (b *bench) step(events ...engine.Event) {
 	f := b.e.Step(b.now, events)
 	b.recv += len(f.Recvs)
 	for _, wr := range f.Recvs {
+		if b.open[wr.WRID] {
+			b.t.Errorf("Receive %d is posted twice", wr.WRID)
+		}
+		b.open[wr.WRID] = true
 		fmt.Fprintf(&b.log, "recv %d\n", wr.WRID)
 	}
 	for _, wr := range f.Sends {
@@ -115,7 +121,18 @@ func (b *bench) receive(i int, msg []byte) {
 	}
 	n := copy(b.cfg.Recv[i].Bytes, msg)
 	b.recv--
+	b.open[i] = false
 	b.step(completion(verbs.WC{WRID: uint64(i), Opcode: verbs.WCRecv, ByteLen: uint32(n)}))
+}
+
+// free is a Receive that is posted, or -1.
+func (b *bench) free() int {
+	for i, open := range b.open {
+		if open {
+			return i
+		}
+	}
+	return -1
 }
 
 // complete ends the oldest signaled request.

@@ -168,7 +168,7 @@ func TestNoMemory(t *testing.T) {
 	if len(f.Sinks) != 1 || f.Sinks[0].SinkSize != 24 {
 		t.Fatalf("sinks %+v", f.Sinks)
 	}
-	b.recv--
+	b.recv, b.open[0] = b.recv-1, false
 	b.step(engine.Event{Kind: engine.EventSink, Request: f.Sinks[0], Err: errors.New("none left")})
 	if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000004 00000002"), b.sent[0]); diff != "" {
 		t.Error(diff)
