@@ -159,8 +159,10 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		need = 24 * c.segments(len(call.Inline))
 	}
 	if need+items > room {
-		return &SizeError{What: "header of the Call", Need: c.set.InlineSend - room + need + items, Limit: c.set.InlineSend,
-			Hint: "use fewer items and results, or a larger Config.InlineSend on both sides"}
+		return &SizeError{
+			What: "header of the Call", Need: c.set.InlineSend - room + need + items, Limit: c.set.InlineSend,
+			Hint: "use fewer items and results, or a larger Config.InlineSend on both sides",
+		}
 	}
 	if long {
 		e.Long = true
