@@ -26,8 +26,10 @@
 //
 // # Goroutines
 //
-// A connection has none. Whoever has an event (a Call, a completion, a reply) runs the
-// connection's state machine if nobody does, else leaves the event to the one who
-// does. A server has one goroutine that accepts, and one that waits for the end of each
-// connection; Server.Close ends and joins them.
+// A connection has none that stays. Whoever has an event (a Call, a completion, a
+// reply) runs the connection's state machine if nobody does, else leaves the event to
+// the one who does; under constant load that one hands over, after a while, to a goroutine
+// that ends when there is nothing left to do. Config.Blocking adds one for each Call that a handler
+// has. A server has one that accepts, and one for each connection that waits for
+// its end. Conn.Close and Server.Close join them all.
 package rdmaio

@@ -27,6 +27,12 @@ var (
 	ErrTimeout = engine.ErrTimeout
 )
 
+// Values of PeerError.Code.
+const (
+	PeerErrVers  = header.ErrVers  // it does not support our version
+	PeerErrChunk = header.ErrChunk // it cannot use our header or chunks
+)
+
 // PeerError is an RDMA_ERROR message: what the peer found wrong with ours (RFC 8166 §4.5).
 type PeerError = engine.PeerError
 

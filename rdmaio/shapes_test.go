@@ -227,7 +227,7 @@ func TestDoesNotFit(t *testing.T) {
 			_, err := conn.Call(context.Background(), call)
 			var pe *rdmaio.PeerError
 			var ce *rdmaio.CallError
-			if !errors.As(err, &pe) || pe.Code != 2 || !errors.As(err, &ce) || !ce.MayHaveRun {
+			if !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk || !errors.As(err, &ce) || !ce.MayHaveRun {
 				t.Errorf("client: %v", err)
 			}
 			var se *rdmaio.SizeError
