@@ -68,6 +68,9 @@ type commandLine struct {
 	JSON       jsonCmd       `cmd:"" name:"json"`
 	Explain    explainCmd    `cmd:""`
 	Completion completionCmd `cmd:""`
+	Fmt        fmtCmd        `cmd:""`
+	Lint       lintCmd       `cmd:""`
+	Compat     compatCmd     `cmd:""`
 	Version    struct{}      `cmd:""`
 }
 
@@ -105,6 +108,12 @@ func run(args []string, env environment) int {
 		return line.Explain.run(env)
 	case "completion":
 		return line.Completion.run(env, parser.Model)
+	case "fmt":
+		return line.Fmt.run(env)
+	case "lint":
+		return line.Lint.run(env)
+	case "compat":
+		return line.Compat.run(env)
 	}
 	fmt.Fprintln(env.stdout, version())
 	return exitClean

@@ -21,6 +21,16 @@ func help(topic string) (text string, ok bool) {
 		return helpExplain, true
 	case "completion":
 		return helpCompletion, true
+	case "fmt":
+		return helpFmt + helpExit, true
+	case "lint":
+		return helpLint + helpUnit + helpExit, true
+	case "lint-rules":
+		return helpLintRules(), true
+	case "compat":
+		return helpCompat + helpExit, true
+	case "compat-rules":
+		return helpCompatRules(), true
 	case "version":
 		return "Usage: xdrgen version\n\nPrint the version of this tool.\n", true
 	case "sidecar":
@@ -46,9 +56,12 @@ Commands:
   json        turn XDR into JSON, and JSON into XDR
   explain     explain a finding by its code, with examples
   completion  print a script that completes command lines
+  fmt         lay files out
+  lint        look for hazards in a correct protocol
+  compat      tell what a change of a protocol breaks
   version     print the version of this tool
 
-Further help: xdrgen help COMMAND, sidecar, exit-codes
+Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, exit-codes
 `
 
 const helpCheck = `Check the files of one unit: files that share one scope.

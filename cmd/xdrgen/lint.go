@@ -15,7 +15,7 @@ type lintCmd struct {
 	outsideFlags
 	Level   string   `name:"level" enum:"warning,advice" default:"warning"`
 	Disable []string `name:"disable"`
-	Format  string   `name:"format" enum:"text,json" default:"text"`
+	Format  string   `name:"format" enum:"text,json,sarif,github" default:"text"`
 }
 
 // run looks for hazards in one unit. The findings are the result: they go to
@@ -45,10 +45,17 @@ func (c *lintCmd) run(env environment) int {
 	}
 	errors, warnings := diag.Count(found)
 	shown, hidden := diag.Limit(found, c.Errors)
-	if c.Format == "json" {
+	switch c.Format {
+	case "json":
 		err = printJSON(env.stdout, shown, errors, warnings, hidden)
-	} else {
+	case "sarif":
+		err = diag.WriteSARIF(env.stdout, shown)
+	case "github":
+		err = printGitHub(env.stdout, shown)
+	default:
 		err = printText(env.stdout, shown, color(c.Color, env.stdout, env))
+	}
+	if c.Format != "json" {
 		summary(env.stderr, errors, warnings, hidden)
 	}
 	switch {

@@ -28,7 +28,7 @@ const helpLint = `Look for what hurts the users of a protocol that is correct XD
 bounds, few bytes that make many in memory, unions that cannot grow, names that
 meet in other languages. Exit code 3 if there is anything.
 
-Usage: xdrgen lint [-level warning|advice] [-disable rule,...] [-format text|json] [-I dir] [-D name=value] [-errors n] FILE.x...
+Usage: xdrgen lint [-level warning|advice] [-disable rule,...] [-format text|json|sarif|github] [-I dir] [-D name=value] [-errors n] FILE.x...
 
 Examples:
   xdrgen lint proto.x
@@ -41,7 +41,8 @@ declaration that it is in:
 
   -level LEVEL       warning: hazards only (default); advice: style as well
   -disable RULE,...  rules that are not wanted; xdrgen help lint-rules lists them
-  -format FORMAT     text, or json: one object a line, the last of type summary
+  -format FORMAT     text; json: one object a line, the last of type summary;
+                     sarif; github: annotations of an Actions run
 `
 
 const helpCompat = `Compare two states of a protocol: what does each change break?

@@ -9,7 +9,7 @@ import (
 // WriteGitHub writes one finding as a workflow command of GitHub Actions,
 // which shows it beside the source line.
 func WriteGitHub(w io.Writer, d Diagnostic) error {
-	info := d.Rule.Info()
+	info := d.Info()
 	var b strings.Builder
 	b.WriteString("::" + d.Severity.String() + " ")
 	if d.Span.Valid() {
@@ -38,7 +38,7 @@ func longMessage(d Diagnostic) string {
 	for _, n := range d.Notes {
 		lines = append(lines, "note: "+clean(n))
 	}
-	if s := d.Rule.Info().Section; s != "" {
+	if s := d.Info().Section; s != "" {
 		lines = append(lines, "rule: "+s)
 	}
 	if h := d.HelpText(); h != "" {

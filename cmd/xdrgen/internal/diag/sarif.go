@@ -76,18 +76,18 @@ type (
 func WriteSARIF(w io.Writer, ds []Diagnostic) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "xdrgen", Rules: []sarifRule{}}
-	index := map[Rule]int{}
+	index := map[string]int{} // by code
 	for _, d := range ds {
-		info := d.Rule.Info()
-		if _, ok := index[d.Rule]; !ok {
-			index[d.Rule] = len(run.Tool.Driver.Rules)
+		info := d.Info()
+		if _, ok := index[info.Code]; !ok {
+			index[info.Code] = len(run.Tool.Driver.Rules)
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 				ID: info.Code, Name: info.Name, Short: sarifMessage{ruleTitle(info)}, Help: sarifMessage{info.Fix},
 				Default: sarifConfig{info.Severity.String()},
 			})
 		}
 		r := sarifResult{
-			RuleID: info.Code, RuleIndex: index[d.Rule], Level: d.Severity.String(),
+			RuleID: info.Code, RuleIndex: index[info.Code], Level: d.Severity.String(),
 			Message: sarifMessage{longMessage(d)},
 		}
 		if d.Span.Valid() {
