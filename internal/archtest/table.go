@@ -52,6 +52,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/dynamic", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
 		{Package: "cmd/xdrgen/internal/explain", Imports: diags},
+		{Package: "cmd/xdrgen/internal/trial"},
 		{Package: "cmd/xdrgen", Imports: []string{"cmd/xdrgen/internal/*"}, Outside: []string{kong}},
 		{Package: "tools/extract/..."},
 		{Package: "tools/speccheck/..."},

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/trial"
+)
+
+// corpusCmd tries a folder of .x files, each as a unit of its own.
+type corpusCmd struct {
+	Include []string      `short:"I" name:"include" sep:"none"`
+	Bind    string        `name:"bind"`
+	JSON    bool          `name:"json"`
+	Root    string        `name:"root" default:"."`
+	Timeout time.Duration `name:"timeout" default:"10m"`
+	Dir     string        `arg:"" name:"dir"`
+}
+
+// corpusRow is what one file came to.
+type corpusRow struct {
+	Type      string `json:"type"` // "file"
+	File      string `json:"file"`
+	Accepted  bool   `json:"accepted"`
+	Errors    int    `json:"errors"`
+	Warnings  int    `json:"warnings"`
+	Lines     int    `json:"lines"` // of generated Go, tests apart
+	Vet       bool   `json:"vet"`
+	RoundTrip bool   `json:"roundTrip"`
+	Rpcgen    string `json:"rpcgen,omitempty"` // of the manifest
+	Want      string `json:"want"`             // "accepted", "refused", or "" where nothing is known
+	OK        bool   `json:"ok"`
+	Finding   string `json:"finding,omitempty"` // the first fault, else the first warning
+
+	dir string // of its package in the trial's module
+}
+
+// corpusSummary is the last line of the JSON form.
+type corpusSummary struct {
+	Type       string `json:"type"` // "summary"
+	Files      int    `json:"files"`
+	Accepted   int    `json:"accepted"`
+	Vetted     int    `json:"vetted"`
+	RoundTrips int    `json:"roundTrips"`
+	Lines      int    `json:"lines"`
+	NotOK      int    `json:"notOK"`
+}
+
+// run tries all files and prints a row for each. It finds something if a file
+// that rpcgen takes, as MANIFEST.tsv in the folder has it, does not get
+// through, or if a file is accepted that is there to be refused (bad-*.x); of
+// other files, if what is accepted does not build and round-trip.
+func (c *corpusCmd) run(env environment) int {
+	rows, err := c.try()
+	if err != nil {
+		return failed(env, err)
+	}
+	sum := corpusSummary{Type: "summary", Files: len(rows)}
+	for i := range rows {
+		r := &rows[i]
+		r.judge()
+		sum.Accepted += one(r.Accepted)
+		sum.Vetted += one(r.Vet)
+		sum.RoundTrips += one(r.RoundTrip)
+		sum.Lines += r.Lines
+		sum.NotOK += one(!r.OK)
+	}
+	if c.JSON {
+		err = corpusJSON(env.stdout, rows, sum)
+	} else {
+		err = corpusText(env.stdout, rows)
+		fmt.Fprintf(env.stderr, "xdrgen: %s: %d accepted, %d vetted, %d round-trip, %d generated lines; %d not as they should be\n",
+			count(sum.Files, "file"), sum.Accepted, sum.Vetted, sum.RoundTrips, sum.Lines, sum.NotOK)
+	}
+	switch {
+	case err != nil:
+		return failed(env, err)
+	case sum.NotOK > 0:
+		return exitFindings
+	}
+	return exitClean
+}
+
+// judge holds a row against what is expected of its file.
+func (r *corpusRow) judge() {
+	through := r.Accepted && r.Vet && r.RoundTrip
+	switch {
+	case strings.HasPrefix(filepath.Base(r.File), "bad-"):
+		r.Want, r.OK = "refused", !r.Accepted
+	case r.Rpcgen != "" && r.Rpcgen != "no":
+		r.Want, r.OK = "accepted", through
+	default:
+		r.OK = !r.Accepted || through
+	}
+}
+
+// try compiles the files into one module and runs the go command there.
+func (c *corpusCmd) try() ([]corpusRow, error) {
+	files, err := xdrFiles(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s holds no .x files", c.Dir)
+	}
+	manifest, err := readManifest(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := trial.Root(c.Root)
+	if err != nil {
+		return nil, fmt.Errorf("%w; run it in a checkout of the project, or give one with -root", err)
+	}
+	dir, err := os.MkdirTemp("", "xdrgen-corpus-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	mod, err := trial.NewModule(dir, root)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]corpusRow, len(files))
+	for i, f := range files {
+		rows[i] = corpusRow{Type: "file", File: f, Rpcgen: manifest[f], dir: fmt.Sprintf("p%04d", i)}
+		if err := c.compile(&rows[i], mod); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
+	defer cancel()
+	vet, err := mod.Go(ctx, "vet", "./...")
+	if err != nil {
+		return nil, err
+	}
+	test, err := mod.Go(ctx, "test", "-vet=off", "./...")
+	if err != nil {
+		return nil, err
+	}
+	vetted, tested := trial.Faults(vet), trial.Faults(test)
+	for i := range rows {
+		r := &rows[i]
+		r.Vet = r.Accepted && vetted[r.dir] == ""
+		r.RoundTrip = r.Accepted && tested[r.dir] == "" && bytes.Contains(test, []byte("ok  \t"+trial.Path+"/"+r.dir+"\t"))
+		for _, fault := range []string{tested[r.dir], vetted[r.dir]} {
+			if fault != "" {
+				r.Finding = fault
+			}
+		}
+	}
+	return rows, nil
+}
+
+// compile runs the compiler on one file and writes its package.
+func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
+	o := sema.Options{Files: []string{filepath.Join(c.Dir, filepath.FromSlash(row.File))}, Include: c.Include, ImportRoot: trial.Path}
+	if c.Bind != "" {
+		name := filepath.Join(c.Bind, filepath.FromSlash(strings.TrimSuffix(row.File, ".x")+".bind"))
+		if exists(name) {
+			o.BindFile = name
+		}
+	}
+	r, err := sema.Compile(o)
+	if err != nil {
+		return err
+	}
+	var files []gogen.File
+	if r.Unit != nil {
+		var more []diag.Diagnostic
+		if files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: row.dir, Tests: true}); err != nil {
+			return err
+		}
+		r.Diags = append(r.Diags, more...)
+	}
+	row.Errors, row.Warnings = diag.Count(r.Diags)
+	row.Accepted = row.Errors == 0
+	for _, d := range r.Diags {
+		if row.Finding == "" || d.Severity == diag.Error {
+			p := d.Span.Position()
+			row.Finding = fmt.Sprintf("%d:%d: %s: %s: %s", p.Line, p.Column, d.Severity, d.Rule.Info().Name, d.Message)
+		}
+		if d.Severity == diag.Error {
+			break
+		}
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name, "_test.go") {
+			row.Lines += bytes.Count(f.Content, []byte("\n"))
+		}
+		if err := mod.Write(row.dir+"/"+f.Name, f.Content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// xdrFiles lists the .x files of a folder, by their paths below it.
+func xdrFiles(dir string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && strings.HasSuffix(name, ".x") {
+			rel, err := filepath.Rel(dir, name)
+			if err != nil {
+				return err
+			}
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	return out, err
+}
+
+// readManifest reads what rpcgen says of the files: the columns file and rpcgen
+// of MANIFEST.tsv in the folder, if there is one.
+func readManifest(dir string) (map[string]string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "MANIFEST.tsv"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	file, rpcgen := -1, -1
+	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
+		columns := strings.Split(s.Text(), "\t")
+		if file < 0 {
+			for i, name := range columns {
+				switch name {
+				case "file":
+					file = i
+				case "rpcgen":
+					rpcgen = i
+				}
+			}
+			if file < 0 || rpcgen < 0 {
+				return nil, fmt.Errorf("%s: no columns file and rpcgen", filepath.Join(dir, "MANIFEST.tsv"))
+			}
+		} else if len(columns) > max(file, rpcgen) {
+			out[columns[file]] = columns[rpcgen]
+		}
+	}
+	return out, nil
+}
+
+func corpusJSON(w io.Writer, rows []corpusRow, sum corpusSummary) error {
+	e := json.NewEncoder(w)
+	for _, r := range rows {
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+	}
+	return e.Encode(sum)
+}
+
+func corpusText(w io.Writer, rows []corpusRow) error {
+	wide := len("file")
+	for _, r := range rows {
+		wide = max(wide, len(r.File))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-*s  %-8s  %8s  %6s  %-4s  %-10s  %s\n", wide, "file", "accepted", "warnings", "lines", "vet", "round trip", "first finding")
+	for _, r := range rows {
+		finding := r.Finding
+		if !r.OK {
+			finding = "NOT OK: " + finding
+		}
+		fmt.Fprintf(&b, "%-*s  %-8s  %8d  %6d  %-4s  %-10s  %s\n", wide, r.File, yes(r.Accepted), r.Warnings, r.Lines,
+			yes(r.Vet), yes(r.RoundTrip), strings.TrimSpace(finding))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
