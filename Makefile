@@ -18,7 +18,7 @@ target = dir=$$(sed -n 's|^package *$(module)/||p' spec/x/$$1/*.bind 2>/dev/null
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-bench bench-codec bench-verbs fuzz lint clean
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-bench bench-codec bench-verbs fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -82,6 +82,9 @@ check-conformance: ## refuse a conformance table that is not current, and lost p
 test-go: ## run the tests, with the race detector and, for allocation counts, without it
 	$(GO) run ./internal/testrun $(race) $(TESTFLAGS) ./...
 	$(if $(race),$(GO) run ./internal/testrun $(TESTFLAGS) ./...)
+
+corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table
+	@$(xdrgen) corpus $(CORPUSFLAGS) -bind cmd/xdrgen/testdata/corpus $(or $(CORPUS),../shared/corpus)
 
 test-bench: ## vet and test the benchmark module
 	cd bench && $(GO) vet ./... && $(GO) test -short ./...

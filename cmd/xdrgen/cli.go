@@ -67,6 +67,7 @@ type commandLine struct {
 	Dump       dumpCmd       `cmd:""`
 	JSON       jsonCmd       `cmd:"" name:"json"`
 	Explain    explainCmd    `cmd:""`
+	Corpus     corpusCmd     `cmd:""`
 	Completion completionCmd `cmd:""`
 	Fmt        fmtCmd        `cmd:""`
 	Lint       lintCmd       `cmd:""`
@@ -104,6 +105,8 @@ func run(args []string, env environment) int {
 		return line.Dump.run(env)
 	case "json":
 		return line.JSON.run(env)
+	case "corpus":
+		return line.Corpus.run(env)
 	case "explain":
 		return line.Explain.run(env)
 	case "completion":

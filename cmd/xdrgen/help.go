@@ -33,6 +33,8 @@ func help(topic string) (text string, ok bool) {
 		return helpCompatRules(), true
 	case "version":
 		return "Usage: xdrgen version\n\nPrint the version of this tool.\n", true
+	case "corpus":
+		return helpCorpus + helpExit, true
 	case "sidecar":
 		return helpBind[1:], true
 	case "exit-codes":
@@ -98,6 +100,25 @@ nothing is written.
   -import-root PATH  Go import path above the units included, where their sidecars name none
   -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
   -tests             write NAME_xdr_test.go as well: fuzz, truncation, agreement and allocation tests
+`
+
+const helpCorpus = `Try every .x file of a folder: check, generate, vet, build and round-trip it.
+
+Usage: xdrgen corpus [-json] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
+
+Examples:
+  xdrgen corpus vendor/x
+  xdrgen corpus -json vendor/x | jq 'select(.ok == false)'
+
+Each file is a unit of its own. A table goes to stdout. Where the folder has a
+MANIFEST.tsv with the columns file and rpcgen, a file that rpcgen takes must
+get through; a file bad-*.x must be refused; of others, what is accepted must
+build and round-trip. Else the exit code is 3.
+
+  -json              one object a line, the last of type summary
+  -bind DIR          sidecars: DIR/a/b.bind for the file a/b.x of the folder
+  -root DIR          in the checkout of this project, whose runtime is linked (default .)
+  -timeout D         for vetting and testing together
 `
 
 const helpUnit = `  -I DIR             folder of units: #include "unit/file.x" is looked for there first
