@@ -1,0 +1,223 @@
+package rdmatcp_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// script is what a correct but odd peer sends: two Sends with a Write between
+// them, in segments of all kinds.
+func script(p *peer, key uint32) []byte {
+	p.number = 1<<32 - 1 // wraps
+	var b []byte
+	n := p.next()
+	h := header(segment.Send, b_, n)
+	h.Res = 0xa // a client protocol's business
+	b = append(b, p.part(h, []byte("ctrlctrl"), []byte("Hello"))...)
+	h = header(segment.Send, 0, n)
+	h.Offset = 5
+	b = append(b, p.part(h, []byte("more"), nil)...)
+	h = header(segment.Send, 0, n)
+	h.Offset = 5
+	b = append(b, p.part(h, nil, bytes.Repeat([]byte{'x'}, 5000))...)
+	h = header(segment.Send, e_, n)
+	h.Offset, h.Order = 5005, 0xfffe
+	b = append(b, p.part(h, nil, nil)...)
+
+	n = p.next()
+	h = header(segment.Write, b_, n)
+	h.BufferID, h.Offset, h.RDMALength, h.Order = key, 100_000, 6, 3
+	b = append(b, p.part(h, make([]byte, segment.MaxControl), []byte("placed")[:2])...)
+	h = header(segment.Write, e_, n)
+	h.BufferID, h.Offset, h.RDMALength, h.Order = key, 100_002, 6, segment.NoOrder
+	b = append(b, p.part(h, []byte("ctrl"), []byte("ced!"))...)
+
+	b = append(b, p.whole(segment.Header{Type: segment.Write, BufferID: 0xdead, Offset: 1<<32 - 1}, nil, nil)...) // no byte: not checked
+	last := p.whole(segment.Header{Order: 7}, nil, []byte("bye"))
+	last[18] = 0xff // reserved, and in the CRC
+	return append(b, reseal(last)...)
+}
+
+func checkScript(t *testing.T, v *victim) {
+	t.Helper()
+	first, second := v.next(), v.next()
+	if first.Err() != nil || first.ByteLen != 5005 || second.Err() != nil || second.ByteLen != 3 {
+		t.Fatalf("completions %+v, %+v: %v", first, second, v.qp.Err())
+	}
+	m := v.mr.Bytes()
+	if want := append([]byte("Hello"), bytes.Repeat([]byte{'x'}, 5000)...); !bytes.Equal(m[:5005], want) || string(m[100_000:100_006]) != "plced!" {
+		t.Error("bytes are not where they belong")
+	}
+	if string(m[10_000:10_003]) != "bye" {
+		t.Errorf("second Send brought %q", m[10_000:10_003])
+	}
+	v.none()
+}
+
+// recvScript posts what the script needs.
+func (v *victim) recvScript() {
+	v.t.Helper()
+	for i := range 2 {
+		if _, err := v.qp.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: v.mr, Offset: i * 10_000, Length: 3}, {MR: v.mr, Offset: i*10_000 + 3, Length: 6000}}}}); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+}
+
+// What is right is taken, however TCP cuts it.
+func TestAccepts(t *testing.T) {
+	dev := device(t, rawConfig())
+	p, _ := attack(t, dev, true)
+	whole := script(p, 0)
+	cuts := map[string][]int{"one byte at a time": nil}
+	for i := 1; i < len(whole); i++ {
+		if i < 200 || i > len(whole)-150 || i%512 < 3 {
+			cuts["in two"] = append(cuts["in two"], i)
+		}
+	}
+	for name, at := range cuts {
+		t.Run(name, func(t *testing.T) {
+			if at == nil {
+				p, v := attack(t, dev, true)
+				v.recvScript()
+				for _, b := range script(p, v.mr.RKey()) {
+					p.write([]byte{b})
+				}
+				checkScript(t, v)
+				return
+			}
+			for _, i := range at {
+				p, v := attack(t, dev, true)
+				v.recvScript()
+				b := script(p, v.mr.RKey())
+				p.write(b[:i])
+				if i%8 == 0 {
+					time.Sleep(100 * time.Microsecond) // likely read by now
+				}
+				p.write(b[i:])
+				checkScript(t, v)
+				p.conn.Close()
+				v.qp.Close()
+			}
+		})
+	}
+}
+
+// §4: responses to our Reads come between the segments of a Write to us, and
+// after their end the stream may end too.
+func TestInterleaved(t *testing.T) {
+	p, v := attack(t, device(t, rawConfig()), true)
+	p.put(segment.Header{Type: segment.Write}, nil, nil)
+	v.send(t, []verbs.SendWR{{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: []verbs.SGE{{MR: v.mr, Offset: 10, Length: 4}, {MR: v.mr, Offset: 5000, Length: 6000}}}})
+	ask, _, _ := p.get()
+	n := p.next()
+	wr := func(flags int, off uint32, payload []byte) {
+		h := header(segment.Write, flags, n)
+		h.BufferID, h.Offset, h.RDMALength = v.mr.RKey(), 100+off, 3
+		p.write(p.part(h, nil, payload))
+	}
+	rd := func(flags int, off uint32, payload []byte) {
+		h := header(segment.ReadResponse, flags, ask.Number)
+		h.Offset, h.Order = off, uint16(off) // means nothing here
+		p.write(p.part(h, []byte("ctrl"), payload))
+	}
+	answer := bytes.Repeat([]byte("0123456789"), 601)[:6004]
+	wr(b_, 0, []byte("a"))
+	rd(b_, 0, answer[:3])
+	wr(0, 1, []byte("b"))
+	rd(0, 3, answer[3:6000])
+	v.none() // R6, and nothing before its end
+	rd(e_, 6000, answer[6000:])
+	if wc := v.next(); wc.Err() != nil || wc.Opcode != verbs.WCRDMARead || wc.ByteLen != 6004 {
+		t.Fatalf("completion %+v: %v", wc, v.qp.Err())
+	}
+	wr(e_, 2, []byte("c"))
+	p.conn.(interface{ CloseWrite() error }).CloseWrite()
+	v.fails(verbs.ErrPeerDisconnected)
+	if m := v.mr.Bytes(); string(m[100:103]) != "abc" || !bytes.Equal(m[10:14], answer[:4]) || !bytes.Equal(m[5000:11000], answer[4:]) {
+		t.Error("bytes are not where they belong")
+	}
+}
+
+// A server without profile does not know the Connection ID before the client
+// speaks, and holds its messages back until then.
+func TestServerWaitsForClient(t *testing.T) {
+	p, v := attack(t, device(t, rawConfig()), true)
+	v.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled}})
+	time.Sleep(20 * time.Millisecond)
+	v.none()
+	p.put(segment.Header{Type: segment.Write}, nil, nil)
+	if h, _, _ := p.get(); h.Type != segment.Send || h.ConnID != p.id {
+		t.Errorf("segment %+v", h)
+	}
+	if wc := v.next(); wc.Err() != nil {
+		t.Errorf("completion %+v", wc)
+	}
+}
+
+// §3.4 Order: a Send that must not overtake a Read waits for its answer to be
+// on the way, and one that may overtake it only for the Sends before.
+func TestOrder(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		order uint16
+		waits bool
+	}{{"strict", 0, true}, {"all but one", 1, true}, {"all but 16", 16, false}, {"none", segment.NoOrder, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, v := attack(t, device(t, rawConfig()), true)
+			v.recv(t, 8, 1)
+			for range 16 { // more than sockets hold
+				p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
+			}
+			p.put(segment.Header{Order: tc.order}, nil, []byte("x"))
+			if tc.waits {
+				time.Sleep(50 * time.Millisecond)
+				v.none()
+				go io.Copy(io.Discard, p.conn)
+			}
+			if wc := v.next(); wc.Err() != nil || wc.ByteLen != 1 {
+				t.Errorf("completion %+v: %v", wc, v.qp.Err())
+			}
+		})
+	}
+}
+
+// A Write that must not overtake a Read and overlaps its source waits; the Read
+// gets the old bytes. One elsewhere does not wait.
+func TestWriteAfterRead(t *testing.T) {
+	p, v := attack(t, device(t, rawConfig()), true)
+	v.poison()
+	v.recv(t, 8, 1)
+	spare, err := v.pd.RegisterMemory(make([]byte, 8), v.mr.Access())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer spare.Deregister()
+	for range 16 {
+		p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
+	}
+	p.put(segment.Header{Type: segment.Write, BufferID: spare.RKey()}, nil, []byte("no wait"))
+	p.put(segment.Header{Order: segment.NoOrder}, nil, nil)
+	if wc := v.next(); wc.Err() != nil || string(spare.Bytes()[:7]) != "no wait" {
+		t.Fatalf("completion %+v: %v", wc, v.qp.Err())
+	}
+	p.put(segment.Header{Type: segment.Write, BufferID: v.mr.RKey(), Offset: sideBytes - 4}, nil, []byte("late"))
+	time.Sleep(20 * time.Millisecond)
+	for got := 0; got < 16*sideBytes; {
+		_, _, payload := p.get()
+		if bytes.ContainsFunc(payload, func(r rune) bool { return r < 0x80 }) {
+			t.Fatal("the Write overtook the Read")
+		}
+		got += len(payload)
+	}
+	v.recv(t, 8, 1)
+	p.put(segment.Header{}, nil, nil)
+	if wc := v.next(); wc.Err() != nil || string(v.mr.Bytes()[sideBytes-4:]) != "late" {
+		t.Errorf("completion %+v, memory %q", wc, v.mr.Bytes()[sideBytes-4:])
+	}
+}

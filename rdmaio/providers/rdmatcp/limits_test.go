@@ -1,0 +1,332 @@
+package rdmatcp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// A peer that begins and does not go on costs its connection, not more.
+func TestStalls(t *testing.T) {
+	const short, long = 30 * time.Millisecond, time.Hour
+	for _, tc := range []struct {
+		name             string
+		segment, message time.Duration
+		script           func(p *peer, v *victim)
+	}{
+		{"inside a header", short, long, func(p *peer, v *victim) { p.write(p.whole(segment.Header{}, nil, nil)[:3]) }},
+		{"inside a short segment", short, long, func(p *peer, v *victim) { p.write(p.whole(segment.Header{}, nil, make([]byte, 100))[:90]) }},
+		{"inside a long segment", short, long, func(p *peer, v *victim) { p.write(p.whole(segment.Header{}, nil, make([]byte, 9000))[:8000]) }},
+		{"a byte now and then", short, long, func(p *peer, v *victim) {
+			for _, b := range p.whole(segment.Header{}, nil, make([]byte, 100)) {
+				p.write([]byte{b})
+				time.Sleep(short / 20)
+			}
+		}},
+		{"inside a Send", long, short, func(p *peer, v *victim) { p.write(p.part(header(segment.Send, b_, p.next()), nil, []byte("x"))) }},
+		{"inside a Write", long, short, func(p *peer, v *victim) {
+			h := header(segment.Write, b_, p.next())
+			h.BufferID, h.RDMALength = v.mr.RKey(), 10
+			p.write(p.part(h, nil, []byte("x")))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cfg := rawConfig()
+			cfg.SegmentTimeout, cfg.MessageTimeout = tc.segment, tc.message
+			p, v := attack(t, device(t, cfg), true)
+			v.recv(t, 16<<10, 1)
+			tc.script(p, v)
+			v.fails(verbs.ErrConnectionBroken, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+			p.ended()
+		})
+	}
+}
+
+// A connection that only rests is left alone.
+func TestIdle(t *testing.T) {
+	cfg := rawConfig()
+	cfg.SegmentTimeout, cfg.MessageTimeout, cfg.SendTimeout = 20*time.Millisecond, 20*time.Millisecond, 20*time.Millisecond
+	p, v := attack(t, device(t, cfg), true)
+	for range 3 {
+		v.recv(t, 16<<10, 1)
+		b := p.whole(segment.Header{}, nil, make([]byte, 9000))
+		p.write(b[:100])
+		time.Sleep(2 * time.Millisecond)
+		p.write(b[100:])
+		if wc := v.next(); wc.Err() != nil {
+			t.Fatalf("%v: %v", wc.Err(), v.qp.Err())
+		}
+		v.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(9000)}})
+		if wc := v.next(); wc.Err() != nil {
+			t.Fatalf("%v: %v", wc.Err(), v.qp.Err())
+		}
+		p.get()
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// A20: a peer that reads nothing, neither our messages nor the answers to its
+// Reads.
+func TestNeverReads(t *testing.T) {
+	for name, script := range map[string]func(p *peer, v *victim){
+		"answers": func(p *peer, v *victim) {
+			for range 16 {
+				p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
+			}
+		},
+		"messages": func(p *peer, v *victim) {
+			p.put(segment.Header{Type: segment.Write}, nil, nil)
+			for range 16 {
+				v.send(v.t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(sideBytes)}})
+			}
+		},
+		"small messages": func(p *peer, v *victim) {
+			p.put(segment.Header{Type: segment.Write}, nil, nil)
+			wr := []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(4000)}}
+			for done := false; !done; {
+				for range 64 {
+					if _, err := v.qp.PostSend(wr); errors.Is(err, verbs.ErrInvalidState) {
+						done = true
+					}
+				}
+				v.cq.Poll(v.wcs[:])
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := rawConfig()
+			cfg.SendTimeout = 50 * time.Millisecond
+			p, v := attack(t, device(t, cfg), true)
+			script(p, v)
+			v.fails(verbs.ErrConnectionBroken, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+		})
+	}
+}
+
+// A5, R290: Invalidate does not wait for a peer that has stopped in the middle, in
+// either direction, and the bytes are the caller's when it returns.
+func TestInvalidateDoesNotWait(t *testing.T) {
+	t.Run("half a Write", func(t *testing.T) {
+		p, v := attack(t, device(t, rawConfig()), true)
+		v.poison()
+		b := p.whole(segment.Header{Type: segment.Write, BufferID: v.mr.RKey()}, nil, make([]byte, 60_000))
+		p.write(b[:30_000])
+		time.Sleep(20 * time.Millisecond)
+		quick(t, v.mr.Invalidate)
+		v.fails(verbs.ErrConnectionBroken)
+		v.poison()
+		p.write(b[30_000:])
+		p.ended()
+		if !v.poisoned() {
+			t.Error("bytes were placed after Invalidate")
+		}
+	})
+	t.Run("half a Write to another region", func(t *testing.T) {
+		p, v := attack(t, device(t, rawConfig()), true)
+		other, err := v.pd.RegisterMemory(v.mr.Bytes()[:10], v.mr.Access())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := p.whole(segment.Header{Type: segment.Write, BufferID: v.mr.RKey()}, nil, make([]byte, 60_000))
+		p.write(b[:30_000])
+		time.Sleep(20 * time.Millisecond)
+		quick(t, other.Deregister)
+		v.recv(t, 10, 1)
+		p.write(b[30_000:])
+		p.put(segment.Header{}, nil, nil)
+		if wc := v.next(); wc.Err() != nil {
+			t.Errorf("%v: %v", wc.Err(), v.qp.Err())
+		}
+	})
+	t.Run("half an answer", func(t *testing.T) {
+		p, v := attack(t, device(t, rawConfig()), true)
+		for range 16 {
+			p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
+		}
+		time.Sleep(50 * time.Millisecond) // the socket is full
+		quick(t, v.mr.Invalidate)
+		v.poison()
+		if rest := p.ended(); bytes.Contains(rest, bytes.Repeat([]byte{0xa5}, 8)) {
+			t.Error("bytes were read after Invalidate")
+		}
+		v.fails(verbs.ErrConnectionBroken)
+	})
+	t.Run("own message, local", func(t *testing.T) {
+		p, v := attack(t, device(t, rawConfig()), true)
+		p.put(segment.Header{Type: segment.Write}, nil, nil)
+		mr, err := v.pd.RegisterMemory(make([]byte, 64<<10), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wr := []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: []verbs.SGE{{MR: mr, Length: 64 << 10}}}}
+		for range 200 {
+			v.send(t, wr)
+		}
+		time.Sleep(50 * time.Millisecond)
+		quick(t, mr.Deregister)
+		got := 0
+		for p.conn.SetReadDeadline(time.Now().Add(patience)); ; got++ {
+			if _, err := io.CopyN(io.Discard, p.conn, 64<<10); err != nil {
+				break
+			}
+		}
+		v.fails(verbs.ErrConnectionBroken)
+		if got == 0 {
+			t.Error("nothing was sent")
+		}
+	})
+	t.Run("disconnect", func(t *testing.T) {
+		p, v := attack(t, device(t, rawConfig()), true)
+		for range 16 {
+			p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
+		}
+		b := p.whole(segment.Header{Type: segment.Write, BufferID: v.mr.RKey()}, nil, make([]byte, 60_000))
+		p.write(b[:30_000])
+		time.Sleep(50 * time.Millisecond)
+		quick(t, v.qp.Disconnect)
+		v.poison()
+		p.write(b[30_000:])
+		if !v.poisoned() {
+			t.Error("bytes were placed after Disconnect")
+		}
+	})
+}
+
+// quick checks that something ends without error and without the peer's help.
+func quick(t *testing.T, f func() error) {
+	t.Helper()
+	start := time.Now()
+	if err := f(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// A14: who connects and says nothing, or too little, or nonsense, is gone after
+// the time for it, and holds up nobody.
+func TestHandshakeLimits(t *testing.T) {
+	dev := device(t, &rdmatcp.Config{HandshakeTimeout: 50 * time.Millisecond, MaxHandshakes: 20})
+	ln, err := dev.Listen(context.Background(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	good := (&peer{t: t, id: 7}).whole(segment.Header{Type: segment.Write}, hello(1, 1, nil), nil)
+	bad := map[string][]byte{
+		"nothing":           nil,
+		"half":              good[:30],
+		"http":              []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+		"no profile":        (&peer{t: t}).whole(segment.Header{Type: segment.Write}, nil, nil),
+		"a Send":            (&peer{t: t}).whole(segment.Header{}, hello(1, 1, nil), nil),
+		"a buffer ID":       (&peer{t: t}).whole(segment.Header{Type: segment.Write, BufferID: 1}, hello(1, 1, nil), nil),
+		"payload":           (&peer{t: t}).whole(segment.Header{Type: segment.Write}, hello(1, 1, nil), []byte("x")),
+		"magic":             (&peer{t: t}).whole(segment.Header{Type: segment.Write}, make([]byte, 16), nil),
+		"version":           (&peer{t: t}).whole(segment.Header{Type: segment.Write}, append([]byte("rpd1\x02"), make([]byte, 11)...), nil),
+		"private data":      (&peer{t: t}).whole(segment.Header{Type: segment.Write}, append([]byte("rpd1\x01\x00\x00\x05"), make([]byte, 12)...), nil),
+		"long private data": (&peer{t: t}).whole(segment.Header{Type: segment.Write}, append([]byte("rpd1\x01\x00\x03\xe9"), make([]byte, 1012)...), nil),
+		"long":              (&peer{t: t}).whole(segment.Header{Type: segment.Write}, hello(1, 1, nil), make([]byte, 3000)),
+		"CRC":               append(append([]byte(nil), good[:len(good)-1]...), good[len(good)-1]^1),
+	}
+	for name, b := range bad {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", ln.Addr())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			p := &peer{t: t, conn: conn}
+			p.write(b)
+			if rest := p.ended(); len(rest) > 0 {
+				t.Errorf("%d bytes came back", len(rest))
+			}
+		})
+	}
+	if n := dev.Stats().Refused; n != int64(len(bad)) {
+		t.Errorf("%d refused, want %d", n, len(bad))
+	}
+	var silent []net.Conn
+	for range 40 { // twice as many as may be in the handshake
+		conn, err := net.Dial("tcp", ln.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		silent = append(silent, conn)
+	}
+	for _, conn := range silent {
+		(&peer{t: t, conn: conn}).ended()
+	}
+	conn, err := net.Dial("tcp", ln.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.Write(good)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := ln.Accept(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := req.Reject(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A13: no more connections than the device is told to have.
+func TestMaxConnections(t *testing.T) {
+	cfg := rawConfig()
+	cfg.MaxConnections = 2
+	dev := device(t, cfg)
+	attack(t, dev, true)
+	attack(t, dev, true)
+	ln, err := dev.Listen(context.Background(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	conn, err := net.Dial("tcp", ln.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	(&peer{t: t, conn: conn}).ended()
+}
+
+// Both ends write and read at once, with more than their windows hold, and
+// with short messages in between.
+func TestBothFull(t *testing.T) {
+	c, s := newPair(t)
+	limit := time.AfterFunc(30*time.Second, func() { panic("deadlock") })
+	defer limit.Stop()
+	const rounds = 60
+	var wg sync.WaitGroup
+	for _, e := range []struct{ own, peer *side }{{c, s}, {s, c}} {
+		own, peer := e.own, e.peer
+		own.recv(t, 100, rounds)
+		wg.Go(func() {
+			for range rounds {
+				for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead, verbs.Send} {
+					wr := verbs.SendWR{Opcode: op, Flags: verbs.SendSignaled, SGL: own.sge(300 << 10), RKey: peer.mr.RKey()}
+					if op == verbs.Send {
+						wr.SGL = own.sge(100)
+					}
+					own.send(t, []verbs.SendWR{wr})
+				}
+			}
+			own.wait(t, 4*rounds)
+		})
+	}
+	wg.Wait()
+}
