@@ -2,7 +2,7 @@ package main
 
 const helpDiff = `Show what gen would change, and write nothing.
 
-Usage: xdrgen diff -o DIR -package NAME [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] FILE.x...
+Usage: xdrgen diff -o DIR -package NAME [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-tests] FILE.x...
 
 Examples:
   xdrgen diff -o . -package proto proto.x
@@ -16,6 +16,7 @@ is missing, to what gen would write. The exit code is 3 where they differ.
   -package NAME      Go package name
   -import-root PATH  Go import path above the units included, where their sidecars name none
   -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
+  -tests             look at NAME_xdr_test.go as well
 `
 
 const helpDump = `Show the bytes of one value, item by item.
@@ -86,4 +87,14 @@ Examples:
   -list  all codes, one a line, with the fix of each
 
 The same texts are docs/errors.md.
+`
+
+const helpCompletion = `Print a script with which a shell completes commands, flags, their values and files.
+
+Usage: xdrgen completion bash|zsh|fish
+
+Examples:
+  source <(xdrgen completion bash)
+  xdrgen completion zsh > "${fpath[1]}/_xdrgen"
+  xdrgen completion fish > ~/.config/fish/completions/xdrgen.fish
 `

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// completionCmd is the command "completion".
+type completionCmd struct {
+	Shell string `arg:"" name:"shell" enum:"bash,zsh,fish"`
+}
+
+// run prints a script that completes commands, flags, their values and files.
+func (c *completionCmd) run(env environment, app *kong.Application) int {
+	text, err := completion(c.Shell, completionModel(app))
+	if err != nil {
+		return usage(env, err)
+	}
+	fmt.Fprint(env.stdout, text)
+	return exitClean
+}
+
+// command is what a script knows of a command.
+type command struct {
+	name  string
+	help  string // one line
+	flags []flag
+	args  []string // values that its arguments can have; none: files
+}
+
+type flag struct {
+	name   string // with its dash
+	values []string
+	kind   valueKind
+}
+
+// valueKind says what follows a flag.
+type valueKind int
+
+const (
+	noValue valueKind = iota
+	anyValue
+	oneOf // values
+	aFolder
+	aFile
+)
+
+// completionModel walks the command line's own model, so that no flag is left
+// out, and takes the words from the help.
+func completionModel(app *kong.Application) []command {
+	var out []command
+	topics := []string{"compat-rules", "exit-codes", "lint-rules", "sidecar"}
+	for _, n := range app.Children {
+		c := command{name: n.Name, help: summaryOf(n.Name)}
+		for _, f := range n.Flags {
+			fl := flag{name: "-" + f.Name, kind: kindOf(f)}
+			if f.Enum != "" {
+				fl.values = f.EnumSlice()
+			}
+			if f.Short != 0 {
+				fl.name = "-" + string(f.Short)
+			}
+			c.flags = append(c.flags, fl)
+		}
+		for _, p := range n.Positional {
+			if p.Enum != "" {
+				c.args = p.EnumSlice()
+			}
+		}
+		sort.Slice(c.flags, func(i, j int) bool { return c.flags[i].name < c.flags[j].name })
+		topics = append(topics, n.Name)
+		out = append(out, c)
+	}
+	sort.Strings(topics)
+	return append(out, command{name: "help", help: "show help on a command or topic", args: topics})
+}
+
+// kindOf tells what a flag's value is: of folders and files by the flag's name.
+func kindOf(f *kong.Flag) valueKind {
+	switch {
+	case f.IsBool():
+		return noValue
+	case f.Enum != "":
+		return oneOf
+	case f.Name == "include" || f.Name == "out":
+		return aFolder
+	case f.Name == "bind" || f.Name == "import":
+		return aFile
+	}
+	return anyValue
+}
+
+// summaryOf finds a command's line in the main help.
+func summaryOf(name string) string {
+	for line := range strings.Lines(helpMain) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == name && strings.HasPrefix(line, "  "+name+" ") {
+			return strings.Join(words[1:], " ")
+		}
+	}
+	return ""
+}
+
+func completion(shell string, commands []command) (string, error) {
+	switch shell {
+	case "bash":
+		return bashScript(commands), nil
+	case "zsh":
+		return zshScript(commands), nil
+	case "fish":
+		return fishScript(commands), nil
+	}
+	return "", errors.New("expected bash, zsh or fish")
+}
+
+func bashScript(commands []command) string {
+	var b strings.Builder
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	fmt.Fprintf(&b, `# Completion of xdrgen for bash: source <(xdrgen completion bash)
+_xdrgen() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= files=.x
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W '%s' -- "$cur"))
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+`, strings.Join(names, " "))
+	for _, c := range commands {
+		fmt.Fprintf(&b, "    %s)\n", c.name)
+		if values := bashValues(c.flags); values != "" {
+			fmt.Fprintf(&b, "        case $prev in\n%s        esac\n", values)
+		}
+		var words []string
+		for _, f := range c.flags {
+			words = append(words, f.name)
+		}
+		fmt.Fprintf(&b, "        words='%s'\n", strings.Join(append(words, c.args...), " "))
+		if !takesFiles(c) {
+			b.WriteString("        files=\n")
+		} else if takesData(c) {
+			b.WriteString("        files=any\n")
+		}
+		b.WriteString("        ;;\n")
+	}
+	b.WriteString(`    esac
+    if [[ $cur == -* || -z $files ]]; then
+        COMPREPLY=($(compgen -W "$words" -- "$cur"))
+        return
+    fi
+    compopt -o filenames 2>/dev/null
+    local IFS=$'\n'
+    COMPREPLY=($(compgen -d -- "$cur"))
+    if [[ $files == any ]]; then
+        COMPREPLY+=($(compgen -f -- "$cur"))
+    else
+        COMPREPLY+=($(compgen -f -X '!*.x' -- "$cur"))
+    fi
+}
+complete -F _xdrgen xdrgen
+`)
+	return b.String()
+}
+
+func bashValues(flags []flag) string {
+	var b strings.Builder
+	for _, f := range flags {
+		pattern := f.name + "|-" + f.name
+		switch f.kind {
+		case oneOf:
+			fmt.Fprintf(&b, "        %s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", pattern, strings.Join(f.values, " "))
+		case aFolder:
+			fmt.Fprintf(&b, "        %s) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n", pattern)
+		case aFile:
+			fmt.Fprintf(&b, "        %s) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", pattern)
+		case anyValue:
+			fmt.Fprintf(&b, "        %s) return ;;\n", pattern)
+		}
+	}
+	return b.String()
+}
+
+// takesFiles reports whether a command reads files.
+func takesFiles(c command) bool {
+	return len(c.args) == 0 && hasFlag(c, "-I")
+}
+
+// takesData reports whether files other than .x are among them.
+func takesData(c command) bool { return hasFlag(c, "-hex") }
+
+func hasFlag(c command, name string) bool {
+	for _, f := range c.flags {
+		if f.name == name {
+			return true
+		}
+	}
+	return false
+}
