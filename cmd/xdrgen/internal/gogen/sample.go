@@ -102,47 +102,58 @@ func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
 		return w.fields(b, structFields(d))
 	}
 	a := d.Arms[w.r.IntN(len(d.Arms))]
-	if len(a.Labels) > 0 {
-		v := a.Labels[w.r.IntN(len(a.Labels))].Value
-		n := uint32(v.Abs)
-		if v.Neg {
-			n = -n
-		}
-		b = word(b, n)
-	} else {
-		b = word(b, w.unlabelled(d))
+	rest, ok := unlabelled(d)
+	for len(a.Labels) == 0 && !ok { // a default arm that nothing selects
+		a = d.Arms[w.r.IntN(len(d.Arms))]
 	}
+	if len(a.Labels) > 0 {
+		rest = labelWord(a.Labels[w.r.IntN(len(a.Labels))])
+	}
+	b = word(b, rest)
 	if a.Field == nil {
 		return b
 	}
 	return w.typ(b, a.Field.Type)
 }
 
-// unlabelled is a discriminant that selects the default arm.
-func (w *wirer) unlabelled(d *ir.Decl) uint32 {
+func labelWord(l ir.Label) uint32 {
+	if l.Value.Neg {
+		return -uint32(l.Value.Abs)
+	}
+	return uint32(l.Value.Abs)
+}
+
+// unlabelled is a discriminant that selects the default arm, if there is one.
+func unlabelled(d *ir.Decl) (uint32, bool) {
 	used := map[uint32]bool{}
 	for _, a := range d.Arms {
 		for _, l := range a.Labels {
-			n := uint32(l.Value.Abs)
-			if l.Value.Neg {
-				n = -n
-			}
-			used[n] = true
+			used[labelWord(l)] = true
 		}
 	}
 	u := d.Disc.Type.Underlying()
-	if u.Kind == ir.Ref {
+	switch {
+	case u.Kind == ir.Bool:
+		return firstUnused(used, 2)
+	case u.Kind == ir.Ref && !u.Ref.Open:
 		for _, m := range u.Ref.Members {
 			if !used[uint32(m.Value)] {
-				return uint32(m.Value)
+				return uint32(m.Value), true
 			}
 		}
+		return 0, false
 	}
-	for n := uint32(0); ; n++ {
-		if !used[n] {
-			return n
+	return firstUnused(used, 1<<31)
+}
+
+// firstUnused is the first number below n that is not used.
+func firstUnused(used map[uint32]bool, n uint32) (uint32, bool) {
+	for i := range n {
+		if !used[i] {
+			return i, true
 		}
 	}
+	return 0, false
 }
 
 func word(b []byte, n uint32) []byte { return binary.BigEndian.AppendUint32(b, n) }

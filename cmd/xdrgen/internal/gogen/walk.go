@@ -188,7 +188,7 @@ func (w *walker) typ(t *ir.Type, v place) {
 		})...))
 	case ir.Ref:
 		d := t.Ref
-		if d.Kind != ir.Typedef && !w.g.inlined(d) {
+		if v.site == nil && !w.g.inlined(d) {
 			w.flush() // the decoder calls this type's
 		}
 		w.decl(d, v)

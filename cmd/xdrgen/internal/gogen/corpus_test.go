@@ -1,0 +1,72 @@
+package gogen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/internal/corpus"
+)
+
+// corpusFiles are the interface files of the corpus that compile by themselves.
+func corpusFiles(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(filepath.Join(corpus.Dir(t), "x"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".x") {
+			out = append(out, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// corpusPackage is the package name for a corpus file: its folder's and its own.
+func corpusPackage(file string) string {
+	keep := func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}
+	return strings.Map(keep, strings.ToLower("x"+filepath.Base(filepath.Dir(file))+strings.TrimSuffix(filepath.Base(file), ".x")))
+}
+
+// TestCorpus generates each interface file of the corpus with its tests, and
+// builds, vets and runs all of it.
+func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds some 40 packages")
+	}
+	mod := newModule(t)
+	n := 0
+	for _, file := range corpusFiles(t) {
+		r, err := sema.Compile(sema.Options{Files: []string{file}, Generate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Unit == nil {
+			continue // sema's corpus test says which, and why
+		}
+		pkg := corpusPackage(file)
+		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true})
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, d := range diags {
+			t.Errorf("%s: %s", file, d.Message)
+		}
+		mod.add(t, pkg, out)
+		n++
+	}
+	t.Logf("%d files", n)
+	if n < 25 {
+		t.Errorf("only %d files compile", n)
+	}
+	mod.run(t)
+}
