@@ -45,6 +45,11 @@ func (v Status) Valid() bool {
 	return v == 0 || v == 2 || v == 22
 }
 
+// The extent of Status.
+const (
+	StatusFixedSize = 4 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Status) XDRSize() int {
 	return 4
@@ -165,6 +170,13 @@ type Name []byte
 func (v Name) String() string {
 	return string(v)
 }
+
+// The extent of Name.
+const (
+	NameMinSize       = 4   // bytes on the wire, at least
+	NameMaxSize       = 260 // bytes on the wire, at most
+	NameAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Name) XDRSize() int {
@@ -302,6 +314,13 @@ type WriteArgs struct {
 	Offset uint64
 	Data   []byte
 }
+
+// The extent of WriteArgs.
+const (
+	WriteArgsMinSize       = 16      // bytes on the wire, at least
+	WriteArgsMaxSize       = 1048848 // bytes on the wire, at most
+	WriteArgsAmplification = 1       // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteArgs) XDRSize() int {
@@ -511,6 +530,11 @@ type WriteRes struct {
 	Count  uint32
 }
 
+// The extent of WriteRes.
+const (
+	WriteResFixedSize = 8 // bytes on the wire, always
+)
+
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteRes) XDRSize() int {
 	return 8
@@ -633,6 +657,13 @@ type ReadArgs struct {
 	Offset uint64
 	Count  uint32
 }
+
+// The extent of ReadArgs.
+const (
+	ReadArgsMinSize       = 16  // bytes on the wire, at least
+	ReadArgsMaxSize       = 272 // bytes on the wire, at most
+	ReadArgsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadArgs) XDRSize() int {
@@ -786,6 +817,13 @@ type ReadOk struct {
 	EOF  bool
 	Data []byte
 }
+
+// The extent of ReadOk.
+const (
+	ReadOkMinSize       = 8       // bytes on the wire, at least
+	ReadOkMaxSize       = 1048584 // bytes on the wire, at most
+	ReadOkAmplification = 1       // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadOk) XDRSize() int {
@@ -959,6 +997,13 @@ type ReadRes struct {
 	Status Status // selects the arm:
 	Ok     ReadOk // where Status is OK;
 }
+
+// The extent of ReadRes.
+const (
+	ReadResMinSize       = 4       // bytes on the wire, at least
+	ReadResMaxSize       = 1048588 // bytes on the wire, at most
+	ReadResAmplification = 1       // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadRes) XDRSize() int {

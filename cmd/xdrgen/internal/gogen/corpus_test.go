@@ -2,9 +2,11 @@ package gogen
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
@@ -67,6 +69,47 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d files", n)
 	if n < 25 {
 		t.Errorf("only %d files compile", n)
+	}
+	mod.run(t)
+}
+
+// TestDocuments does the same from the text of the NFSv4 documents: 4.0 (RFC
+// 7531), 4.1 (RFC 5662) and 4.2 (RFC 7863), as printed.
+func TestDocuments(t *testing.T) {
+	dir := filepath.Join(corpus.Dir(t), "ietf")
+	if testing.Short() {
+		t.Skip("builds three packages of 40,000 lines and more")
+	}
+	mod := newModule(t)
+	for _, doc := range []string{"rfc7531", "rfc5662", "rfc7863"} {
+		x, err := exec.Command("go", "run", "../../../../tools/extract", "-doc", filepath.Join(dir, doc+".txt")).Output()
+		if err != nil {
+			t.Fatalf("extract %s: %v", doc, err)
+		}
+		file := filepath.Join(t.TempDir(), doc+".x")
+		if err := os.WriteFile(file, x, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		r, err := sema.Compile(sema.Options{Files: []string{file}, Generate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Unit == nil {
+			for _, d := range r.Diags {
+				t.Errorf("%s: %s", doc, d.Message)
+			}
+			continue
+		}
+		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: doc, Tests: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range diags {
+			t.Errorf("%s: %s", doc, d.Message)
+		}
+		t.Logf("%s: %d declarations in %v", doc, len(r.Unit.Decls), time.Since(start).Round(time.Millisecond))
+		mod.add(t, doc, out)
 	}
 	mod.run(t)
 }
