@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
 // completionCmd is the command "completion".
@@ -29,7 +31,8 @@ type command struct {
 	name  string
 	help  string // one line
 	flags []flag
-	args  []string // values that its arguments can have; none: files
+	args  []string // values that its arguments can have
+	files bool     // its arguments are files
 }
 
 type flag struct {
@@ -67,8 +70,13 @@ func completionModel(app *kong.Application) []command {
 			c.flags = append(c.flags, fl)
 		}
 		for _, p := range n.Positional {
-			if p.Enum != "" {
+			switch {
+			case p.Enum != "":
 				c.args = p.EnumSlice()
+			case p.Name == "code":
+				c.args = codes()
+			default:
+				c.files = true
 			}
 		}
 		sort.Slice(c.flags, func(i, j int) bool { return c.flags[i].name < c.flags[j].name })
@@ -77,6 +85,18 @@ func completionModel(app *kong.Application) []command {
 	}
 	sort.Strings(topics)
 	return append(out, command{name: "help", help: "show help on a command or topic", args: topics})
+}
+
+// codes returns those that explain takes.
+func codes() []string {
+	var out []string
+	for _, r := range diag.Rules() {
+		out = append(out, r.Code)
+	}
+	for _, o := range otherRules() {
+		out = append(out, o.code)
+	}
+	return out
 }
 
 // kindOf tells what a flag's value is: of folders and files by the flag's name.
@@ -142,7 +162,7 @@ _xdrgen() {
 			words = append(words, f.name)
 		}
 		fmt.Fprintf(&b, "        words='%s'\n", strings.Join(append(words, c.args...), " "))
-		if !takesFiles(c) {
+		if !c.files {
 			b.WriteString("        files=\n")
 		} else if takesData(c) {
 			b.WriteString("        files=any\n")
@@ -184,11 +204,6 @@ func bashValues(flags []flag) string {
 		}
 	}
 	return b.String()
-}
-
-// takesFiles reports whether a command reads files.
-func takesFiles(c command) bool {
-	return len(c.args) == 0 && hasFlag(c, "-I")
 }
 
 // takesData reports whether files other than .x are among them.

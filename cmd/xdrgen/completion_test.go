@@ -75,6 +75,9 @@ var completionCases = []struct {
 	{"xdrgen dump -as b", []string{"base64"}, "raw"},
 	{"xdrgen dump ", []string{"a.x", "b.txt"}, "raw"},
 	{"xdrgen completion ", []string{"bash", "zsh", "fish"}, "a.x"},
+	{"xdrgen explain XDR010", []string{"XDR0101"}, "XDR0201"},
+	{"xdrgen fmt ", []string{"a.x", "sub"}, "b.txt"},
+	{"xdrgen compat ", []string{"a.x", "sub"}, "b.txt"},
 	{"xdrgen help si", []string{"sidecar"}, "check"},
 }
 

@@ -33,7 +33,7 @@ func zshScript(commands []command) string {
 			b.WriteString(" \\\n            " + quoteShell("*:word:("+strings.Join(c.args, " ")+")"))
 		case takesData(c):
 			b.WriteString(" \\\n            " + quoteShell("*:file:_files"))
-		case takesFiles(c):
+		case c.files:
 			b.WriteString(" \\\n            " + quoteShell(`*:file:_files -g "*.x"`))
 		}
 		b.WriteString("\n        ;;\n")
@@ -78,7 +78,7 @@ func fishScript(commands []command) string {
 			b.WriteString(on + " -a " + quoteFish(strings.Join(c.args, " ")) + "\n")
 		case takesData(c):
 			b.WriteString(on + " -F\n")
-		case takesFiles(c):
+		case c.files:
 			b.WriteString(on + " -a '(__xdrgen_files)'\n")
 		}
 	}

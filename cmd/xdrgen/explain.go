@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/explain"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
 )
 
 // explainCmd is the command "explain".
@@ -21,6 +23,7 @@ func (c *explainCmd) run(env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
+	others := otherRules()
 	switch {
 	case c.List && len(c.Code) > 0:
 		return usage(env, errors.New("-list and a code: expected one of the two"))
@@ -28,27 +31,68 @@ func (c *explainCmd) run(env environment) int {
 		for _, e := range entries {
 			fmt.Fprintf(env.stdout, "%s %-8s %-24s %s\n", e.Code, e.Severity, e.Name, e.Fix)
 		}
+		for _, o := range others {
+			fmt.Fprintf(env.stdout, "%s %-8s %-24s %s\n", o.code, o.kind, o.name, o.words)
+		}
 		return exitClean
 	case len(c.Code) == 0:
 		return usage(env, errors.New("no code: expected one such as XDR0101, or its name, or -list"))
 	}
 	for i, word := range c.Code {
-		e, ok := explain.Find(entries, word)
+		text, ok := explained(entries, others, word)
 		if !ok {
-			return usage(env, unknownCode(entries, word))
+			return usage(env, unknownCode(entries, others, word))
 		}
 		if i > 0 {
 			fmt.Fprintln(env.stdout)
 		}
-		fmt.Fprint(env.stdout, e.Text())
+		fmt.Fprint(env.stdout, text)
 	}
 	return exitClean
 }
 
-func unknownCode(entries []explain.Entry, word string) error {
+// otherRule is a rule of lint or compat, which have no examples of their own.
+type otherRule struct{ code, name, kind, words, section, help string }
+
+func otherRules() []otherRule {
+	var out []otherRule
+	for _, r := range lint.Rules() {
+		out = append(out, otherRule{r.Code, r.Name, "lint", r.Reason, r.Section, r.Fix})
+	}
+	for _, r := range compat.Rules() {
+		out = append(out, otherRule{r.Code, r.Name, "compat", r.Reason, r.Section, ""})
+	}
+	return out
+}
+
+// explained returns the explanation of a code or name.
+func explained(entries []explain.Entry, others []otherRule, word string) (text string, ok bool) {
+	if e, ok := explain.Find(entries, word); ok {
+		return e.Text(), true
+	}
+	for _, o := range others {
+		if !strings.EqualFold(o.code, word) && !strings.EqualFold(o.name, word) {
+			continue
+		}
+		text = fmt.Sprintf("%s %s (%s)\n\n%s\n", o.code, o.name, o.kind, o.words)
+		if o.section != "" {
+			text += "\nRule: " + o.section + "\n"
+		}
+		if o.help != "" {
+			text += "Help: " + o.help + "\n"
+		}
+		return text, true
+	}
+	return "", false
+}
+
+func unknownCode(entries []explain.Entry, others []otherRule, word string) error {
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Code, e.Name)
+	}
+	for _, o := range others {
+		names = append(names, o.code, o.name)
 	}
 	for _, w := range []string{strings.ToUpper(word), strings.ToLower(word)} {
 		if near, ok := diag.Nearest(w, names); ok {

@@ -17,6 +17,9 @@ func TestExplain(t *testing.T) {
 		{"undefined-type", exitClean, "XDR0101 undefined-type (error)\n", ""},
 		{"xdr0101 XDR0702", exitClean, "\n\nXDR0702 bare-unsigned (warning)\n", ""},
 		{"-list", exitClean, "XDR0702 warning  bare-unsigned            write unsigned int\n", ""},
+		{"XDL0101", exitClean, "XDL0101 unbounded-data (lint)\n", ""},
+		{"field-added", exitClean, "field-added (compat)\n", ""},
+		{"unbounded-dat", exitUsage, "", "did you mean unbounded-data?"},
 		{"", exitUsage, "", "no code: expected one such as XDR0101"},
 		{"undefined-typ", exitUsage, "", "did you mean undefined-type?"},
 		{"zzz", exitUsage, "", "xdrgen explain -list shows all"},
@@ -28,7 +31,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	stdout, _, _ := runCommand(t, "explain", "-list")
-	if n := strings.Count(stdout, "\n"); n != len(diag.Rules()) {
-		t.Errorf("%d lines for %d rules", n, len(diag.Rules()))
+	if n := strings.Count(stdout, "\n"); n != len(diag.Rules())+len(otherRules()) {
+		t.Errorf("%d lines for %d rules", n, len(diag.Rules())+len(otherRules()))
 	}
 }
