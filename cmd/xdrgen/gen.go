@@ -95,7 +95,8 @@ func onlyErrors(ds []diag.Diagnostic) []diag.Diagnostic {
 	return out
 }
 
-// writeFile replaces a file in one step, unless it holds that text already.
+// writeFile replaces a file in one step, unless it holds that text already. A
+// file that was there keeps its permissions.
 func writeFile(name string, text []byte) (changed bool, err error) {
 	old, err := os.ReadFile(name)
 	if err == nil && bytes.Equal(old, text) {
@@ -103,6 +104,10 @@ func writeFile(name string, text []byte) (changed bool, err error) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
@@ -117,7 +122,7 @@ func writeFile(name string, text []byte) (changed bool, err error) {
 		_ = tmp.Close()
 		return false, err
 	}
-	if err = tmp.Chmod(0o644); err != nil {
+	if err = tmp.Chmod(mode); err != nil {
 		_ = tmp.Close()
 		return false, err
 	}

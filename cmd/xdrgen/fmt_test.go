@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/format"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
+	"github.com/rpcrdma/rpcrdma/internal/corpus"
+)
+
+const (
+	ugly   = "struct s{int a;\n\n\nhyper bc ;};\n"
+	pretty = "struct s {\n    int a;\n\n    hyper bc;\n};\n"
+)
+
+func TestFmt(t *testing.T) {
+	files := map[string]string{
+		"a/ugly.x": ugly, "a/pretty.x": strings.ReplaceAll(pretty, "struct s", "struct t"), "a/b/ugly2.x": "const A=1;", "a/notes.txt": "x",
+		"bad/bad.x": "struct s { int a int b; };\n", "bad/ugly.x": ugly,
+		"from/doc.x": ugly, "from/doc.x.origin": "xdr-origin 1 doc\n1-4 doc 1\n",
+		"needs/needs.x": "struct   s { not_here a; };\n",
+	}
+	tests := []struct {
+		name, args, stdin string
+		stdout, stderr    string // that stderr holds
+		code              int
+		changed           string // file that is rewritten
+	}{
+		{"print", "fmt a/ugly.x", "", pretty, "", exitClean, ""},
+		{"standard input", "fmt -", ugly, pretty, "", exitClean, ""},
+		{"list", "fmt -l a", "", "a/b/ugly2.x\na/ugly.x\n", "", exitFindings, ""},
+		{"list nothing", "fmt -l a/pretty.x", "", "", "", exitClean, ""},
+		{"diff", "fmt -d a/b/ugly2.x", "", "--- a/b/ugly2.x\n+++ a/b/ugly2.x\n@@ -1,1 +1,1 @@\n-const A=1;\n\\ No newline at end of file\n+const A = 1;\n", "", exitFindings, ""},
+		{"write", "fmt -w a/ugly.x a/pretty.x", "", "", "", exitClean, "a/ugly.x"},
+		{"write and list", "fmt -w -l a/ugly.x", "", "a/ugly.x\n", "", exitFindings, "a/ugly.x"},
+		{"write standard input", "fmt -w -", ugly, "", "-w: standard input cannot be written", exitFailed, ""},
+		{"broken, and one that is not", "fmt -w bad", "", "", `bad/bad.x:1:18: error: XDR0004 syntax-error: found "int", expected ;`, exitFindings, "bad/ugly.x"},
+		{"from a document", "fmt -w from/doc.x", "", "", "from/doc.x is left as it is", exitClean, ""},
+		{"of no meaning by itself", "fmt needs/needs.x", "", "struct s {\n    not_here a;\n};\n", "", exitClean, ""},
+		{"no such file", "fmt none.x", "", "", "none.x: no such file", exitFailed, ""},
+		{"no file", "fmt", "", "", "expected", exitUsage, ""},
+		{"bad name of -D", "fmt -D 4 a/ugly.x", "", "", "expected name or name=value", exitUsage, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := writeFiles(t, files)
+			t.Chdir(dir)
+			stdout, stderr, code := runWith(t, tt.stdin, strings.Fields(tt.args)...)
+			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
+				t.Errorf("exit code %d, expected %d\nstdout %q\nexpected %q\nstderr %s", code, tt.code, stdout, tt.stdout, stderr)
+			}
+			for name, text := range files {
+				got, err := os.ReadFile(filepath.FromSlash(name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (string(got) != text) != (name == tt.changed) {
+					t.Errorf("%s is now %q", name, got)
+				}
+			}
+		})
+	}
+}
+
+// TestFmtLink: a link to a file stays a link.
+func TestFmtLink(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"real/a.x": ugly}))
+	if err := os.Symlink("real/a.x", "link.x"); err != nil {
+		t.Skipf("no symbolic links: %v", err)
+	}
+	if _, stderr, code := runWith(t, "", "fmt", "-w", "link.x"); code != exitClean {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	info, err := os.Lstat("link.x")
+	if err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("link.x is no link: %v %v", info, err)
+	}
+	if text, _ := os.ReadFile("real/a.x"); string(text) != pretty {
+		t.Errorf("real/a.x is %q", text)
+	}
+}
+
+// TestMeaning formats every file of the corpus and of testdata/ok and compares
+// the ir before and after, the words of comments included.
+func TestMeaning(t *testing.T) {
+	files, err := filepath.Glob("testdata/ok/*.x")
+	if err != nil || len(files) < 15 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	dir := corpus.Dir(t)
+	f, err := os.Open(filepath.Join(dir, "MANIFEST.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if file, _, _ := strings.Cut(s.Text(), "\t"); strings.HasPrefix(file, "x/") {
+			files = append(files, filepath.Join(dir, filepath.FromSlash(file)))
+		}
+	}
+	p := syntax.NewParser()
+	formatted, compiled := 0, 0
+	for _, file := range files {
+		old, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, diags, err := format.Source(p, source.NewFile(file, old), nil)
+		if err != nil {
+			t.Error(err)
+		}
+		if err != nil || len(diags) > 0 {
+			continue
+		}
+		formatted++
+		var results [2]*sema.Result
+		for i, s := range [][]byte{old, text} {
+			results[i], err = sema.Compile(sema.Options{Files: []string{file}, Include: []string{"testdata/ok/units"}, FS: overlay{file, s}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if results[0].Unit != nil {
+			compiled++
+		}
+		if what := meaningDiffers(results[0], results[1]); what != "" {
+			t.Errorf("%s: formatting changes %s", file, what)
+		}
+	}
+	if formatted < 60 || compiled < 50 {
+		t.Errorf("of %d files only %d were formatted, %d compiled", len(files), formatted, compiled)
+	}
+}
+
+// TestMeaningDiffers is the canary: every kind of change is seen.
+func TestMeaningDiffers(t *testing.T) {
+	const text = "/* About s. */\nstruct s { int a; unsigned int b<3>; };\nenum e { A = 1 };\n"
+	for _, tt := range []struct{ from, to, want string }{
+		{"int a", "hyper a", "the meaning of s"},
+		{"<3>", "<4>", "the meaning of s"},
+		{"About s", "About t", "the meaning of s"},
+		{"A = 1", "A = 2", "the meaning of e"},
+		{"struct s", "struct t", "the meaning of s"},
+		{"unsigned int b", "u_int b", "what check finds"},
+		{"enum e", "enum x { B = 2 };\nenum e", "the meaning of the file"},
+		{"\nstruct", "\n\n  struct", "the meaning of s"}, // the comment is no longer that of s
+		{"{ int a; ", "{\n  int   a;\n", ""},
+	} {
+		var results [2]*sema.Result
+		for i, s := range []string{text, strings.Replace(text, tt.from, tt.to, 1)} {
+			r, err := sema.Compile(sema.Options{Files: []string{"p.x"}, FS: overlay{"p.x", []byte(s)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			results[i] = r
+		}
+		if got := meaningDiffers(results[0], results[1]); got != tt.want {
+			t.Errorf("%q for %q: found %q, expected %q", tt.to, tt.from, got, tt.want)
+		}
+	}
+}
