@@ -142,9 +142,9 @@ type compatSummary struct {
 	V         int    `json:"v"`
 	Type      string `json:"type"` // "summary"
 	Changes   int    `json:"changes"`
-	Wire      int    `json:"wire"` // changes that break it
-	Source    int    `json:"source"`
-	Extension int    `json:"extension"`
+	Wire      int    `json:"wire_breaks"` // changes that break it
+	Source    int    `json:"source_breaks"`
+	Extension int    `json:"extension_breaks"`
 	Breaking  int    `json:"breaking"` // changes that break something not allowed
 }
 

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
+)
+
+// compatLine is what the tests look at of a JSON line.
+type compatLine struct {
+	V                                         int
+	Type, Rule, Path, Wire, Source, Extension string
+	Breaks                                    []string
+	Old, New                                  *struct{ File string }
+	Changes, Breaking                         int
+	Reason, Section                           string
+	OldReadsNew                               string `json:"old_reads_new"`
+	NewReadsOld                               string `json:"new_reads_old"`
+}
+
+func parseCompat(t *testing.T, lines string) []compatLine {
+	t.Helper()
+	var out []compatLine
+	for _, l := range strings.Split(strings.TrimSpace(lines), "\n") {
+		var c compatLine
+		if err := json.Unmarshal([]byte(l), &c); err != nil || c.V != 1 {
+			t.Fatalf("line %q: %v", l, err)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func TestCompat(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{
+		"old/p.x":  "struct s { int a; };\nenum e { A = 0 };\n",
+		"new/p.x":  "struct s { int a; int b; };\nenum e { A = 0, B = 1 };\n",
+		"more/p.x": "struct s { int a; };\nenum e { A = 0 };\n", "more/q.x": "struct t { s x; };\n",
+		"name/p.x": "struct s { int z; };\nenum e { A = 0 };\n",
+		"bad/p.x":  "struct s { nothing a; };\n", "empty/p.txt": "",
+	}))
+	tests := []struct {
+		args  string
+		rules string
+		code  int
+	}{
+		{"old/p.x old/p.x", "", exitClean},
+		{"old/p.x new/p.x", "field-added member-added", exitFindings},
+		{"old new", "field-added member-added", exitFindings},
+		{"old more", "declaration-added", exitClean},
+		{"more old", "declaration-removed", exitFindings},
+		{"-allow source more old", "declaration-removed", exitClean},
+		{"old/p.x name", "field-renamed", exitFindings},
+		{"-allow field-renamed old/p.x name", "field-renamed", exitClean},
+		{"-allow wire old new", "field-added member-added", exitFindings},
+		{"-allow wire,extension old new", "field-added member-added", exitClean},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			stdout, stderr, code := runCommand(t, append([]string{"compat", "-format", "json"}, strings.Fields(tt.args)...)...)
+			lines := parseCompat(t, stdout)
+			var rules []string
+			breaking := 0
+			for _, l := range lines[:len(lines)-1] {
+				rules = append(rules, l.Rule)
+				if len(l.Breaks) > 0 {
+					breaking++
+				}
+				if l.Type != "change" || l.Old == nil && l.New == nil || l.Reason == "" || l.Path == "" {
+					t.Errorf("line %+v", l)
+				}
+			}
+			last := lines[len(lines)-1]
+			if last.Type != "summary" || last.Changes != len(rules) || last.Breaking != breaking {
+				t.Errorf("last line %+v", last)
+			}
+			if got := strings.Join(rules, " "); code != tt.code || got != tt.rules || stderr != "" {
+				t.Errorf("exit code %d, changes %s; expected %d, %s; stderr %s", code, got, tt.code, tt.rules, stderr)
+			}
+		})
+	}
+	for args, want := range map[string]string{
+		"old bad":              "1: bad has errors: nothing is compared",
+		"old none":             "1: open none: no such file",
+		"old empty":            "1: empty: no .x files",
+		"old":                  "2: expected",
+		"-allow sources old o": `2: -allow: found "sources", expected source`,
+		"git:HEAD old":         "1: found git:HEAD, expected git:REF:path",
+		"git:--x:old old":      "1: found git:--x:old, expected git:REF:path",
+	} {
+		_, stderr, code := runCommand(t, append([]string{"compat"}, strings.Fields(args)...)...)
+		number, text, _ := strings.Cut(want, ": ")
+		if code != int(number[0]-'0') || !strings.Contains(stderr, text) {
+			t.Errorf("%s: exit code %d, expected %s\n%s", args, code, want, stderr)
+		}
+	}
+}
+
+func TestCompatText(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{
+		"old.x": "struct s { opaque a<4>; };\n", "new.x": "const C = 1;\nstruct s { opaque a<8>; };\n",
+	}))
+	const change = `new.x:2:12: error: XDC0307 bound-raised: breaks extension: struct s.a has the bound 8, had the bound 4
+  |
+2 | struct s { opaque a<8>; };
+  |            ^^^^^^^^^^^
+  :: old.x:1:12: it was
+  |
+1 | struct s { opaque a<4>; };
+  |            ^^^^^^^^^^^
+  = note: an old peer refuses what is longer than its own bound
+  = note: an old peer reads what a new one sends: but for what is new; the reverse: yes
+  = rule: RFC 4506 §4.10 to §4.13
+  = help: undo it, or let it pass with -allow bound-raised
+`
+	stdout, stderr, _ := runCommand(t, "compat", "old.x", "new.x")
+	if d := cmp.Diff(change, stdout); d != "" {
+		t.Errorf("stdout (-want +got):\n%s", d)
+	}
+	if want := "xdrgen: 2 changes; break the wire: 0, Go source: 0, extension: 1; not allowed: 1\n"; stderr != want {
+		t.Errorf("stderr %s, expected %s", stderr, want)
+	}
+	stdout, _, code := runCommand(t, "compat", "-all", "-allow", "extension", "old.x", "new.x")
+	for _, want := range []string{
+		"new.x:1:7: warning: XDC0101 declaration-added: breaks nothing: const C is new",
+		"new.x:2:12: warning: XDC0307 bound-raised: breaks extension, as allowed: struct s.a has",
+	} {
+		if code != exitClean || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d, stdout %sexpected %s", code, stdout, want)
+		}
+	}
+}
+
+// TestCompatGit compares the working copy with commits, from the root and from
+// a folder, with an include from another unit.
+func TestCompatGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := writeFiles(t, map[string]string{
+		"p.x": "struct r { int a; };\n", "x/one/one.x": "struct s { int a; };\n", "x/two/two.x": "#include \"one/one.x\"\nstruct t { s a; };\n",
+	})
+	t.Chdir(dir)
+	for _, args := range []string{"init -q", "add .", "-c user.name=n -c user.email=e@example.org commit -q -m one", "tag old"} {
+		if out, err := exec.Command("git", strings.Fields(args)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	for name, text := range map[string]string{"p.x": "struct r { hyper a; };\n", "x/one/one.x": "struct s { int a; int b; };\n"} {
+		if err := os.WriteFile(filepath.FromSlash(name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct{ in, args, rules string }{
+		{".", "git:old:p.x p.x", "type-wire"},
+		{".", "git:HEAD:x/one x/one", "field-added"},
+		{".", "-I x git:old:x/two/two.x x/two/two.x", "field-added"},
+		{"x", "git:old:one/one.x one/one.x", "field-added"},
+		{"x/two", "git:old:../../p.x ../../p.x", "type-wire"},
+		{"x/two", "-I .. git:old:. .", "field-added"},
+		{".", "git:old:x/one git:HEAD:x/one", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.in+" "+tt.args, func(t *testing.T) {
+			t.Chdir(filepath.Join(dir, filepath.FromSlash(tt.in)))
+			stdout, stderr, code := runCommand(t, append([]string{"compat", "-format", "json"}, strings.Fields(tt.args)...)...)
+			if code == exitFailed {
+				t.Fatal(stderr)
+			}
+			var rules []string
+			for _, l := range parseCompat(t, stdout) {
+				if l.Type == "change" {
+					rules = append(rules, l.Rule)
+				}
+			}
+			if got := strings.Join(rules, " "); got != tt.rules {
+				t.Errorf("changes %q, expected %q", got, tt.rules)
+			}
+		})
+	}
+	for args, want := range map[string]string{
+		"git:nothing:p.x p.x": "git ls-tree:",
+		"git:old:none.x p.x":  "none.x: file does not exist",
+		"git:old:../p.x p.x":  "is outside the repository",
+		"git:old:none p.x":    "file does not exist",
+	} {
+		if _, stderr, code := runCommand(t, append([]string{"compat"}, strings.Fields(args)...)...); code != exitFailed || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, expected %s\n%s", args, code, want, stderr)
+		}
+	}
+}
+
+func TestHelpCompatRules(t *testing.T) {
+	text, _, code := runCommand(t, "help", "compat-rules")
+	for _, r := range compat.Rules() {
+		if code != exitClean || !strings.Contains(text, r.Code+"  "+r.Name) || !strings.Contains(text, r.Reason) {
+			t.Errorf("nothing on %s", r.Name)
+		}
+	}
+}
