@@ -305,25 +305,36 @@ func TestMaxConnections(t *testing.T) {
 }
 
 // Both ends write and read at once, with more than their windows hold, and
-// with short messages in between.
+// with short messages in between. Each byte has one use.
 func TestBothFull(t *testing.T) {
 	c, s := newPair(t)
 	limit := time.AfterFunc(30*time.Second, func() { panic("deadlock") })
 	defer limit.Stop()
-	const rounds = 60
+	const (
+		rounds = 60
+		n      = 300 << 10
+		source = 0
+		sink   = n // of our Reads
+		target = 2 * n
+		out    = 3 * n // of short messages
+		in     = 3*n + 1000
+	)
 	var wg sync.WaitGroup
 	for _, e := range []struct{ own, peer *side }{{c, s}, {s, c}} {
 		own, peer := e.own, e.peer
-		own.recv(t, 100, rounds)
+		part := func(at, n int) []verbs.SGE { return []verbs.SGE{{MR: own.mr, Offset: at, Length: n}} }
+		for range rounds {
+			if _, err := own.qp.PostRecv([]verbs.RecvWR{{SGL: part(in, 100)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		wg.Go(func() {
 			for range rounds {
-				for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead, verbs.Send} {
-					wr := verbs.SendWR{Opcode: op, Flags: verbs.SendSignaled, SGL: own.sge(300 << 10), RKey: peer.mr.RKey()}
-					if op == verbs.Send {
-						wr.SGL = own.sge(100)
-					}
-					own.send(t, []verbs.SendWR{wr})
-				}
+				own.send(t, []verbs.SendWR{
+					{Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled, SGL: part(source, n), RKey: peer.mr.RKey(), RemoteAddr: target},
+					{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: part(sink, n), RKey: peer.mr.RKey(), RemoteAddr: source},
+					{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: part(out, 100)},
+				})
 			}
 			own.wait(t, 4*rounds)
 		})

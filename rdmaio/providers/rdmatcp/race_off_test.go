@@ -1,0 +1,5 @@
+//go:build !race
+
+package rdmatcp_test
+
+const raceDetector = false
