@@ -19,6 +19,7 @@ func cases() []lintCase {
 		{"array, no program", "struct m { int v<>; };\n", []string{"1:12 unbounded-data"}, "struct m { int v<9>; };\n"},
 		{"not reached", "typedef string other<>;\nstruct m { int a; };\n" + program, []string{"1:16 unused-declaration"},
 			"struct m { int a; };\n" + program},
+		{"declared by the compiler", "struct m { netbuf a; };\n" + program, nil, ""},
 		{"list", "struct l { int a; l *next; };\nstruct m { l *all; };\n" + program, []string{"2:12 unbounded-list"},
 			"struct m { int all<9>; };\n" + program},
 		{"amplification", "struct e { string a<5>; string b<6>; opaque c<7>; };\nstruct u { e *v; };\nstruct m { u all<10000>; };\n" + program,

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
@@ -19,46 +20,81 @@ type ignore struct {
 	used   bool
 }
 
-// covers reports whether the comment lets a finding of rule r at a place pass.
-func (i *ignore) covers(r Rule, at source.Span) bool {
-	if at.File != i.at.File || i.reason == "" || at.Position().Line != i.line {
+// names reports whether the comment lets findings of rule r pass.
+func (i *ignore) names(r Rule) bool {
+	return i.reason != "" && slices.Contains(i.rules, r.Info().Name)
+}
+
+// ignored reports whether a comment lets a finding of rule r at a place pass.
+func (l *linter) ignored(r Rule, at source.Span) bool {
+	if !at.Valid() {
 		return false
 	}
-	for _, name := range i.rules {
-		if name == r.Info().Name {
+	for _, i := range l.byLine[lineOf{at.File, at.Position().Line}] {
+		if i.names(r) {
+			i.used = true
 			return true
 		}
 	}
 	return false
 }
 
+// lineOf is a line of a file.
+type lineOf struct {
+	file *source.File
+	line int
+}
+
 // findIgnores returns the pragmas of a file. One with code before it speaks of
 // its own line, one that stands alone of the next line of code.
 func findIgnores(f *source.File) []*ignore {
-	var out []*ignore
 	text := f.Text
+	if !bytes.Contains(text, []byte(pragma)) {
+		return nil
+	}
+	var comments [][2]int
 	for at := 0; ; {
 		start, end := nextComment(text, at)
 		if start < 0 {
-			return out
+			break
 		}
+		comments = append(comments, [2]int{start, end})
 		at = end
-		k := bytes.Index(text[start:end], []byte(pragma))
-		if k < 0 {
-			continue
+	}
+	var out []*ignore
+	code := len(text) // what follows the comment and further comments
+	for n := len(comments) - 1; n >= 0; n-- {
+		start, end := comments[n][0], comments[n][1]
+		until := len(text)
+		if n+1 < len(comments) {
+			until = comments[n+1][0]
 		}
-		words := string(text[start+k+len(pragma) : end])
-		words = strings.TrimSuffix(words, "*/")
-		rule, reason, _ := strings.Cut(strings.TrimSpace(words), " ")
-		i := &ignore{
-			at:    source.Span{File: f, Start: start + k, End: start + k + len(pragma)},
-			rules: strings.Split(rule, ","), reason: strings.TrimSpace(strings.ReplaceAll(reason, "\n", " ")),
+		if gap := text[end:until]; len(bytes.TrimSpace(gap)) > 0 {
+			code = end + len(gap) - len(bytes.TrimLeft(gap, " \t\r\n\f\v"))
 		}
-		i.line = f.Position(start).Line
-		if before := text[bytes.LastIndexByte(text[:start], '\n')+1 : start]; len(bytes.TrimSpace(before)) == 0 {
-			i.line = f.Position(nextCode(text, end)).Line
+		if i := parseIgnore(f, start, end); i != nil {
+			i.line = f.Position(start).Line
+			if before := text[bytes.LastIndexByte(text[:start], '\n')+1 : start]; len(bytes.TrimSpace(before)) == 0 {
+				i.line = f.Position(code).Line
+			}
+			out = append(out, i)
 		}
-		out = append(out, i)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// parseIgnore reads the pragma of a comment; nil where it has none.
+func parseIgnore(f *source.File, start, end int) *ignore {
+	k := bytes.Index(f.Text[start:end], []byte(pragma))
+	if k < 0 {
+		return nil
+	}
+	words := strings.TrimSuffix(string(f.Text[start+k+len(pragma):end]), "*/")
+	rule, reason, _ := strings.Cut(strings.TrimSpace(words), " ")
+	return &ignore{
+		at:    source.Span{File: f, Start: start + k, End: start + k + len(pragma)},
+		rules: strings.Split(rule, ","), reason: strings.TrimSpace(strings.ReplaceAll(reason, "\n", " ")),
 	}
 }
 
@@ -90,24 +126,6 @@ func nextComment(text []byte, at int) (start, end int) {
 		return at, len(text)
 	}
 	return -1, -1
-}
-
-// nextCode returns the offset of what follows blanks and comments.
-func nextCode(text []byte, at int) int {
-	for at < len(text) {
-		switch text[at] {
-		case ' ', '\t', '\r', '\n', '\f', '\v':
-			at++
-			continue
-		}
-		start, end := nextComment(text[at:min(len(text), at+2)], 0)
-		if start != 0 {
-			return at
-		}
-		_, end = nextComment(text, at)
-		at = end
-	}
-	return at
 }
 
 // badIgnores reports pragmas that say no rule or no reason.

@@ -38,9 +38,14 @@ func Check(u *ir.Unit, b *ir.Bind, files []*source.File, o Options) []diag.Diagn
 	if b == nil {
 		b = &ir.Bind{}
 	}
-	l := &linter{unit: u, bind: b, o: o, reach: reachable(u, b), mems: map[*ir.Decl]uint64{}}
+	l := &linter{unit: u, bind: b, o: o, reach: reachable(u, b), mems: map[*ir.Decl]uint64{},
+		byLine: map[lineOf][]*ignore{}, files: map[*source.File]bool{}}
 	for _, f := range files {
-		l.ignores = append(l.ignores, findIgnores(f)...)
+		for _, i := range findIgnores(f) {
+			l.ignores = append(l.ignores, i)
+			l.byLine[lineOf{f, i.line}] = append(l.byLine[lineOf{f, i.line}], i)
+		}
+		l.files[f] = true
 	}
 	l.badIgnores()
 	for _, d := range u.Decls {
@@ -66,6 +71,8 @@ type linter struct {
 	reach   map[*ir.Decl]string // declarations that messages hold, and how they are reached
 	mems    map[*ir.Decl]uint64
 	ignores []*ignore
+	byLine  map[lineOf][]*ignore
+	files   map[*source.File]bool
 	out     []diag.Diagnostic
 }
 
@@ -83,8 +90,8 @@ func finding(r Rule, at source.Span, format string, args ...any) diag.Diagnostic
 	}
 }
 
-// report records a finding within declaration d, unless it is not wanted or a
-// comment lets it pass.
+// report records a finding within declaration d, unless it is not wanted, a
+// comment lets it pass, or it is about what the compiler itself declares.
 func (l *linter) report(r Rule, d *ir.Decl, f diag.Diagnostic) {
 	if !l.on(r) {
 		return
@@ -93,11 +100,8 @@ func (l *linter) report(r Rule, d *ir.Decl, f diag.Diagnostic) {
 	if d != nil {
 		owner = d.Pos
 	}
-	for _, i := range l.ignores {
-		if i.covers(r, f.Span) || i.covers(r, owner) {
-			i.used = true
-			return
-		}
+	if !l.files[f.Span.File] || l.ignored(r, f.Span) || l.ignored(r, owner) {
+		return
 	}
 	l.out = append(l.out, f)
 }
