@@ -174,6 +174,12 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 	return out, exitClean
 }
 
+// limits lets a tree have as many values as the data can hold, for data of
+// usual shape: half a value a byte.
+func limits(data []byte) dynamic.Limits {
+	return dynamic.Limits{Values: max(1<<20, len(data)/2)}
+}
+
 // guess tells text that is hex or base64 from plain bytes: XDR that is not
 // text itself nearly always has a zero byte.
 func guess(in []byte) string {

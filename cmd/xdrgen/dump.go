@@ -1,12 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
 )
@@ -30,19 +29,20 @@ func (c *dumpCmd) run(env environment) int {
 	if code != exitClean {
 		return code
 	}
-	root, n, err := dynamic.Decode(data, t, dynamic.Limits{})
-	if err == nil && !c.Rest {
-		root, err = dynamic.DecodeAll(data, t, dynamic.Limits{})
+	decode := dynamic.DecodeAll
+	if c.Rest {
+		decode = dynamic.Decode
 	}
+	root, err := decode(data, t, limits(data))
 	var fault *dynamic.Error
 	errors.As(err, &fault)
-	d := dumper{data: data, name: name, all: c.All}
+	d := dumper{out: bufio.NewWriter(env.stdout), data: data, name: name, all: c.All}
 	if c.Format == "json" {
-		d.json(root, n, fault)
+		d.json(root, fault)
 	} else {
-		d.text(root, n, fault)
+		d.text(root, fault)
 	}
-	if _, err := io.WriteString(env.stdout, d.b.String()); err != nil {
+	if err := d.out.Flush(); err != nil {
 		return failed(env, err)
 	}
 	if fault == nil {
@@ -77,13 +77,14 @@ const (
 //	offset    bytes                    path = value
 //	00000008  00 00 00 07              body.color = GREEN (7)
 type dumper struct {
-	b    strings.Builder
+	out  *bufio.Writer // its first error stays until Flush
 	data []byte
 	name string
 	all  bool
 }
 
-func (d *dumper) text(root *dynamic.Value, n int, fault *dynamic.Error) {
+func (d *dumper) text(root *dynamic.Value, fault *dynamic.Error) {
+	n := root.Length
 	for r := range dynamic.Rows(root) {
 		path := r.Path
 		if path == "" {
@@ -108,14 +109,14 @@ func (d *dumper) lines(off, length int, note string) {
 	item := d.data[off : off+length]
 	for i := 0; i == 0 || i < len(item); i += perLine {
 		if i == maxLines*perLine && !d.all {
-			fmt.Fprintf(&d.b, "%8s  ... %d bytes more, -all shows them\n", "", len(item)-i)
+			fmt.Fprintf(d.out, "%8s  ... %d bytes more, -all shows them\n", "", len(item)-i)
 			return
 		}
 		part := item[i:min(i+perLine, len(item))]
 		if i > 0 {
 			note = "  |" + ascii(part) + "|"
 		}
-		fmt.Fprintf(&d.b, "%08x  %-*s  %s\n", off+i, 3*perLine-1, fmt.Sprintf("% x", part), note)
+		fmt.Fprintf(d.out, "%08x  %-*s  %s\n", off+i, 3*perLine-1, fmt.Sprintf("% x", part), note)
 	}
 }
 
@@ -168,7 +169,8 @@ type dumpSummary struct {
 	Complete bool   `json:"complete"`
 }
 
-func (d *dumper) json(root *dynamic.Value, n int, fault *dynamic.Error) {
+func (d *dumper) json(root *dynamic.Value, fault *dynamic.Error) {
+	n := root.Length
 	for r := range dynamic.Rows(root) {
 		item := dumpItem{V: 1, Type: "item", Offset: r.Offset, Length: r.Length, Path: r.Path, Role: string(r.Role),
 			Hex: hex.EncodeToString(d.data[r.Offset : r.Offset+r.Length]), XDR: dynamic.TypeName(r.Type)}
@@ -195,9 +197,7 @@ func (d *dumper) json(root *dynamic.Value, n int, fault *dynamic.Error) {
 }
 
 func (d *dumper) line(v any) {
-	e := json.NewEncoder(&d.b)
+	e := json.NewEncoder(d.out)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		fmt.Fprintf(&d.b, `{"v":1,"type":"error","code":"internal","message":%q}`+"\n", err.Error())
-	}
+	_ = e.Encode(v) // fails with the writer only, which keeps its error
 }

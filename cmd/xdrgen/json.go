@@ -40,7 +40,7 @@ func (c *jsonCmd) run(env environment) int {
 	if code != exitClean {
 		return code
 	}
-	root, err := dynamic.DecodeAll(data, t, dynamic.Limits{})
+	root, err := dynamic.DecodeAll(data, t, limits(data))
 	var fault *dynamic.Error
 	if errors.As(err, &fault) {
 		printFault(env, fault, name)
@@ -85,7 +85,7 @@ func (c *jsonCmd) encode(env environment, t *ir.Type, name string) int {
 	if c.Bare {
 		key = ""
 	}
-	root, err := dynamic.ParseJSON(text, t, key, dynamic.Limits{})
+	root, err := dynamic.ParseJSON(text, t, key, limits(text))
 	var out []byte
 	if err == nil {
 		out, err = dynamic.Encode(root)

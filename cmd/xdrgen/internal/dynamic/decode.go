@@ -7,22 +7,22 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Decode reads one value of type t from the start of data, which it keeps. It
-// returns the tree and the number of bytes read. With an error, which is an
-// [*Error], the tree holds what came before the fault.
-func Decode(data []byte, t *ir.Type, l Limits) (root *Value, n int, err error) {
+// Decode reads one value of type t from the start of data, which it keeps; the
+// root's Length says how much it read. With an error, which is an [*Error],
+// the tree holds what came before the fault.
+func Decode(data []byte, t *ir.Type, l Limits) (*Value, error) {
 	d := decoder{data: data, limits: l, index: newIndex()}
-	root = &Value{Index: -1, Type: t}
+	root := &Value{Index: -1, Type: t}
 	if f := d.value(root); f != nil {
-		return root, d.off, f
+		return root, f
 	}
-	return root, d.off, nil
+	return root, nil
 }
 
 // DecodeAll is Decode for input that must hold nothing else.
 func DecodeAll(data []byte, t *ir.Type, l Limits) (*Value, error) {
-	root, n, err := Decode(data, t, l)
-	if err == nil && n < len(data) {
+	root, err := Decode(data, t, l)
+	if n := root.Length; err == nil && n < len(data) {
 		err = &Error{Code: Trailing, Offset: n, Length: len(data) - n,
 			Message: fmt.Sprintf("found %d bytes after the value, expected the end", len(data)-n)}
 	}
