@@ -87,6 +87,9 @@ func (s *scanner) next() {
 	case c == '/' && s.peek(1) == '*':
 		s.blockComment()
 		return
+	case c == '*' && s.peek(1) == '/' && s.peek(2) != '*': // "*/*" is a star and a comment
+		s.strayEnd()
+		return
 	case c == '/' && s.peek(1) == '/':
 		s.pos = s.endOfLine(start)
 		s.notes = append(s.notes, comment{start, s.pos})
@@ -156,6 +159,32 @@ func (s *scanner) blockComment() {
 	}
 	s.report(diag.New(diag.UnclosedComment, s.span(start, start+2), "comment without end"))
 	s.pos = len(s.text)
+}
+
+// strayEnd reports the end of a comment that is not open. Where the comment
+// before it holds another beginning, the two were meant to nest: what is
+// between them is left out.
+func (s *scanner) strayEnd() {
+	start := s.pos
+	s.pos += 2
+	if n := len(s.notes); n > 0 {
+		c := s.notes[n-1]
+		for i := n - 1; i >= 0 && i > n-8; i-- {
+			c = s.notes[i]
+			inner := bytes.Index(s.text[c.start+2:c.end], []byte("/*"))
+			if inner < 0 {
+				continue
+			}
+			for len(s.toks) > 0 && s.toks[len(s.toks)-1].start >= c.end {
+				s.toks = s.toks[:len(s.toks)-1]
+			}
+			inner += c.start + 2
+			s.report(diag.New(diag.UnclosedComment, s.span(inner, inner+2), "comments do not nest: this one ended at its first */").
+				With(s.span(start, s.pos), "and not here").Helpf("remove the /* or the */ within it"))
+			return
+		}
+	}
+	s.report(diag.New(diag.UnclosedComment, s.span(start, s.pos), "end of a comment that has not begun").Helpf("remove it, or put /* where the comment begins"))
 }
 
 func (s *scanner) quoted() {

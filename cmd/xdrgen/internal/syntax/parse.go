@@ -24,6 +24,31 @@ func NewParser() *Parser { return &Parser{newParser()} }
 // Parse parses one file. What is wrong with it goes to c.Report, in order of
 // places; the tree holds what could be read, and by name what could not.
 func (p *Parser) Parse(f *source.File, c *Context) *File {
+	var found []diag.Diagnostic
+	own := *c
+	own.Report = func(d diag.Diagnostic) { found = append(found, d) }
+	out := p.parse(f, &own)
+	if len(out.Defs) == 0 && len(found) > maxNoXDR {
+		first := source.Span{File: f}
+		for _, d := range found {
+			if d.Rule == diag.SyntaxError {
+				first = d.Span
+				break
+			}
+		}
+		found = []diag.Diagnostic{diag.New(diag.SyntaxError, first, "found %s, and no definition of XDR in the whole of %s", diag.Quote(first.Text()), f.Base()).
+			Helpf("check that this is a file of XDR; an extract of a document may be of another language")}
+	}
+	for _, d := range found {
+		c.Report(d)
+	}
+	return out
+}
+
+// maxNoXDR is how many findings in a text without a definition make it no XDR.
+const maxNoXDR = 5
+
+func (p *Parser) parse(f *source.File, c *Context) *File {
 	s := &scanner{f: f, text: f.Text, ctx: c}
 	s.scan()
 	out := &File{Source: f, License: s.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}

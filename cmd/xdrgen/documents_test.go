@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/trial"
+	"github.com/rpcrdma/rpcrdma/internal/corpus"
+)
+
+// extractor builds tools/extract and returns a function that runs it.
+func extractor(t *testing.T) func(args ...string) string {
+	t.Helper()
+	tool := filepath.Join(t.TempDir(), "extract")
+	if out, err := exec.Command("go", "build", "-o", tool, "../../tools/extract").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(tool, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("extract %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+}
+
+// document returns the path of a document of the corpus.
+func document(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(corpus.Dir(t), "ietf", name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("not in this corpus: %v", err)
+	}
+	return path
+}
+
+// TestDocumentsAsTheyStand extracts every document with marked lines and holds
+// what the compiler says of it, without any erratum: nothing, or just what is
+// wrong with it.
+func TestDocumentsAsTheyStand(t *testing.T) {
+	extract := extractor(t)
+	tests := []struct {
+		doc, imports string // what its own #include lines name
+		want         string // errors: line of the document and rule
+	}{
+		{"rfc5403.txt", "", ""},
+		{"rfc5662.txt", "", ""},
+		{"rfc5663.txt", "rfc5662.txt", ""},
+		{"rfc7531.txt", "", ""},
+		{"rfc7863.txt", "", ""},
+		{"rfc8166.txt", "", ""},
+		{"rfc8154.txt", "rfc5662.txt", "missing-comma"},    // rpcgen refuses it too
+		{"rfc8276.txt", "rfc7863.txt", "unclosed-comment"}, // rpcgen refuses it too
+		{"rfc7532.txt", "", "syntax-error"},                // LDAP schema and XDR under one mark: rpcgen refuses it too
+		{"draft-ietf-nfsv4-rpcrdma-version-two-07.txt", "", "reversed-typedef undefined-type duplicate-arm-name"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.doc, func(t *testing.T) {
+			dir := t.TempDir()
+			args := []string{"check", "-format", "json"}
+			files := strings.Fields(extract("-doc", document(t, tt.doc), "-o", dir))
+			if tt.imports != "" {
+				args = append(args, "-import", filepath.Base(strings.TrimSpace(extract("-doc", document(t, tt.imports), "-o", dir))))
+			}
+			stdout, stderr, code := runCommand(t, append(args, files...)...)
+			var got []string
+			for _, f := range parseFindings(t, stdout) {
+				if f.Severity == "error" {
+					got = append(got, f.Rule)
+				}
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" || (code == exitClean) != (tt.want == "") {
+				t.Errorf("exit code %d\n%s\n%s%s", code, diff, stdout, stderr)
+			}
+		})
+	}
+}
+
+// TestDocuments takes documents, with the errata of testdata/documents, all the
+// way: extracted, compiled, generated, vetted and round-tripped.
+func TestDocuments(t *testing.T) {
+	extract := extractor(t)
+	spec := t.TempDir()
+	if err := os.CopyFS(spec, os.DirFS("testdata/documents")); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile("testdata/documents/MANIFEST")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range strings.Split(string(manifest), "\n") {
+		if name, ok := strings.CutPrefix(l, "document "); ok {
+			text, err := os.ReadFile(document(t, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(spec, name), text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	extract("-spec", spec)
+	x := filepath.Join(spec, "x")
+
+	root, err := trial.Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	mod, err := trial.NewModule(dir, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := map[string]string{"nfs41block": "nfs41/nfsv41.x", "nfs41scsi": "nfs41/nfsv41.x", "nfs42xattr": "nfs42/nfsv42.x"}
+	large := []string{"nfs40", "nfs41", "nfs42"} // and what builds on them: minutes, where all are tested
+	units, err := os.ReadDir(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range units {
+		if os.Getenv(corpus.Env) == "" && slices.ContainsFunc(large, func(l string) bool { return strings.HasPrefix(u.Name(), l) }) {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(x, u.Name(), "*.x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"gen", "-tests", "-o", filepath.Join(dir, u.Name()), "-package", u.Name(), "-I", x, "-import-root", trial.Path}
+		if imp := imports[u.Name()]; imp != "" {
+			args = append(args, "-import", imp)
+		}
+		if _, stderr, code := runCommand(t, append(args, files...)...); code != exitClean {
+			t.Errorf("%s: exit code %d\n%s", u.Name(), code, stderr)
+		}
+	}
+	for _, command := range [][]string{{"vet", "./..."}, {"test", "-vet=off", "./..."}} {
+		out, err := mod.Go(context.Background(), command...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pkg, fault := range trial.Faults(out) {
+			t.Errorf("go %s: %s: %s", command[0], pkg, fault)
+		}
+	}
+}
