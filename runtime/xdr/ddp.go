@@ -118,6 +118,7 @@ const (
 	matchNone matchMode = iota
 	matchPosition
 	matchInOrder
+	matchPlaced
 )
 
 // ReinsertAt gives d the items of a Call, from its read chunks: an eligible
@@ -135,6 +136,13 @@ func (d *Decoder) ReinsertInOrder(sites []Site, items []Item) {
 	d.reinsert(matchInOrder, 0, sites, items)
 }
 
+// ExpectAt tells d which items of a Call came by chunk where the transport has
+// put them into the message already: at each Position an eligible item must begin
+// that is as long as the chunk. The item decodes from the stream like any other.
+func (d *Decoder) ExpectAt(base uint64, items []Item) {
+	d.reinsert(matchPlaced, base, nil, items)
+}
+
 func (d *Decoder) reinsert(m matchMode, base uint64, sites []Site, items []Item) {
 	d.mode, d.chunks, d.sites = m, items, sites
 	d.base = base - uint64(d.off)
@@ -150,7 +158,7 @@ func (d *Decoder) Reinserts() bool { return len(d.chunks) != 0 }
 func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, *Error) {
 	it := &d.chunks[0]
 	switch d.mode {
-	case matchPosition:
+	case matchPosition, matchPlaced:
 		if it.Position != d.base+uint64(off)+d.inserted || n == 0 {
 			return nil, false, nil
 		}
@@ -163,13 +171,17 @@ func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, *Error) {
 			return nil, false, nil
 		}
 	}
-	// R53: the count in the stream and the chunk must agree.
-	if len(it.Data) != n {
+	// R53: the count in the stream and the chunk must agree. A peer of version 1
+	// may have put the roundup bytes into the chunk (R70, R83).
+	if len(it.Data) != n && len(it.Data) != Padded(n) {
 		return nil, false, Fail(CodeChunk, off, uint64(len(it.Data)), uint64(n), "")
 	}
 	d.chunks = d.chunks[1:]
+	if d.mode == matchPlaced {
+		return nil, false, nil
+	}
 	d.inserted += uint64(Padded(n))
-	return it.Data, true, nil
+	return it.Data[:n:n], true, nil
 }
 
 // TakeArray is Take for an array of n elements that take at least (or, where

@@ -1,6 +1,7 @@
 package codectest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"testing"
@@ -35,6 +36,27 @@ func retained(v reflect.Value) uint64 {
 		}
 	}
 	return n
+}
+
+// claims: 32 bytes that announce 2^31 elements, wherever the count stands, take
+// no more memory than 32 bytes may.
+func claims(t *Type) error {
+	in := make([]byte, 32)
+	for first := 0; first < len(in); first += 4 {
+		for _, count := range []uint32{1 << 31, 1<<32 - 1} {
+			clear(in)
+			for off := 0; off < first; off += 4 {
+				binary.BigEndian.PutUint32(in[off:], 1)
+			}
+			binary.BigEndian.PutUint32(in[first:], count)
+			v := t.New()
+			err := v.DecodeXDR(xdr.NewDecoder(in, nil))
+			if held := retained(reflect.ValueOf(v).Elem()); held > 5*(64*32+4096)/4 {
+				return fmt.Errorf("%x (%v) takes %d bytes of memory", in, err, held)
+			}
+		}
+	}
+	return nil
 }
 
 // allocations pins what the readers and the encoder allocate: nothing, into

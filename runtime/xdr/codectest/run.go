@@ -29,6 +29,9 @@ func Run(t *testing.T, types []Type) {
 			if err := reset(typ, wires); err != nil {
 				t.Fatal(err)
 			}
+			if err := claims(typ); err != nil {
+				t.Fatal(err)
+			}
 		})
 	}
 }

@@ -59,11 +59,13 @@ func TestOK(t *testing.T) {
 		mod.add(t, dir, out)
 	}
 	// What is special to one of them.
-	special, err := os.ReadFile("testdata/place_test.go.txt")
-	if err != nil {
-		t.Fatal(err)
+	for _, pkg := range []string{"place", "lists", "kinds"} {
+		special, err := os.ReadFile("testdata/" + pkg + "_test.go.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mod.write(t, "ok/"+pkg+"/special_test.go", special)
 	}
-	mod.write(t, "ok/place/hook_test.go", special)
 	mod.run(t)
 }
 
