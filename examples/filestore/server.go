@@ -28,6 +28,8 @@ func (s *fileStore) ServeRPC(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{}, nil)
 		return
 	}
+	// What came by chunk must be an item that the binding names, of that length.
+	d.ExpectAt(uint64(d.Offset()), r.Placed)
 	answer, results := s.dispatch(&head, d)
 	e := xdr.NewEncoder(nil)
 	err := answer.EncodeXDR(e)
