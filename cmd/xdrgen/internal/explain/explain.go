@@ -48,9 +48,27 @@ const Unit = "u.x"
 // Bytes returns the text as it is compiled.
 func (f File) Bytes() []byte { return []byte(strings.ReplaceAll(f.Text, "␀", "\x00")) }
 
-// Entries returns all explanations in the order of diag.Rules. The error names
-// a rule without a text, or a text without a rule.
+// Entries returns all explanations in the order of diag.Rules. A rule that has
+// no text yet has an entry without words.
 func Entries() ([]Entry, error) {
+	all, err := load()
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, info := range diag.Rules() {
+		e := Entry{}
+		if have := all[info.Code]; have != nil {
+			e = *have
+		}
+		e.Info = info
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// load reads the texts, by code.
+func load() (map[string]*Entry, error) {
 	all := map[string]*Entry{}
 	names, err := fs.Glob(texts, "text/*.txt")
 	if err != nil {
@@ -65,20 +83,7 @@ func Entries() ([]Entry, error) {
 			return nil, err
 		}
 	}
-	var out []Entry
-	for _, info := range diag.Rules() {
-		e := all[info.Code]
-		if e == nil {
-			return nil, fmt.Errorf("text/%s.txt has no part %s for %s", info.Code[:5], info.Code, info.Name)
-		}
-		delete(all, info.Code)
-		e.Info = info
-		out = append(out, *e)
-	}
-	for code := range all {
-		return nil, fmt.Errorf("text/%s.txt: %s is no code of a rule", code[:5], code)
-	}
-	return out, nil
+	return all, nil
 }
 
 func parse(name, text string, all map[string]*Entry) error {

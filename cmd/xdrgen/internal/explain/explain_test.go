@@ -21,6 +21,23 @@ func entries(t *testing.T) []Entry {
 	return es
 }
 
+// TestTexts holds that texts and rules are for each other.
+func TestTexts(t *testing.T) {
+	all, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range diag.Rules() {
+		if all[info.Code] == nil {
+			t.Errorf("text/%s.txt has no part %s for %s", info.Code[:5], info.Code, info.Name)
+		}
+		delete(all, info.Code)
+	}
+	for code := range all {
+		t.Errorf("text/%s.txt explains %s, which is no rule's code", code[:5], code)
+	}
+}
+
 // compile returns the findings of an example, those of code generation
 // included. root is the import path above the units.
 func compile(t *testing.T, files []File, generate bool, root string) []diag.Diagnostic {

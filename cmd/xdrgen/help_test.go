@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// TestHelpExamples holds that the examples of each command's help are command
+// lines that it takes.
+func TestHelpExamples(t *testing.T) {
+	for _, c := range testModel(t) {
+		if c.name == "help" || c.name == "version" {
+			continue
+		}
+		text, _ := help(c.name)
+		_, examples, ok := strings.Cut(text, "\nExamples:\n")
+		examples, _, _ = strings.Cut(examples, "\n\n")
+		n := 0
+		for line := range strings.Lines(examples) {
+			for part := range strings.SplitSeq(line, " | ") {
+				part, _, _ = strings.Cut(part, " > ")
+				part = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(part), ")"), " &&")
+				_, args, isOurs := strings.Cut(part, "xdrgen ")
+				if !isOurs || strings.HasPrefix(args, "help ") {
+					continue
+				}
+				n++
+				parser, err := kong.New(&commandLine{}, kong.Name("xdrgen"), kong.NoDefaultHelp())
+				if err != nil {
+					t.Fatal(err)
+				}
+				words := strings.Fields(strings.ReplaceAll(args, "'", ""))
+				if _, err := parser.Parse(filesLast(parser.Model, normalise(words))); err != nil {
+					t.Errorf("xdrgen %s: %v", args, err)
+				}
+			}
+		}
+		if !ok || n < 2 {
+			t.Errorf("help %s has %d examples", c.name, n)
+		}
+	}
+}
