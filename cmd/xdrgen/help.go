@@ -62,7 +62,6 @@ Commands:
   lint        look for hazards in a correct protocol
   compat      tell what a change of a protocol breaks
   corpus      try every .x file of a folder
-  corpus      try every .x file of a folder
   version     print the version of this tool
 
 Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, exit-codes
