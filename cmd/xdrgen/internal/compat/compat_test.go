@@ -164,3 +164,51 @@ func TestCorpusPairs(t *testing.T) {
 		}
 	}
 }
+
+// extracted returns the lines of a document that begin with ///, as a file.
+func extracted(t *testing.T, document string) string {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, l := range strings.Split(string(text), "\n") {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(l), "///"); ok {
+			b.WriteString(rest + "\n")
+		}
+	}
+	file := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(document), ".txt")+".x")
+	write(t, file, b.String())
+	return file
+}
+
+// TestRevisions compares minor versions of NFSv4 as their RFCs print them: each
+// was to leave the wire of the one before alone.
+func TestRevisions(t *testing.T) {
+	dir := filepath.Join(corpus.Dir(t), "ietf")
+	var states []State
+	for _, rfc := range []string{"rfc7531.txt", "rfc5662.txt", "rfc7863.txt"} { // 4.0, 4.1, 4.2
+		states = append(states, compileFile(t, extracted(t, filepath.Join(dir, rfc)), sema.Options{}))
+	}
+	for i, want := range []string{"", "obop type-narrowed union nfs_cb_argop4.argop, obop type-narrowed union nfs_cb_resop4.resop"} {
+		var wire, narrowed []string
+		added := 0
+		for _, c := range Compare(states[i], states[i+1]) {
+			switch {
+			case c.Effects.Wire != OK:
+				wire = append(wire, show(c))
+			case c.Rule == TypeNarrowed:
+				narrowed = append(narrowed, show(c))
+			case c.Rule == MemberAdded && strings.HasPrefix(c.Path, "enum nfs_opnum4."):
+				added++
+			}
+		}
+		if len(wire) > 0 || strings.Join(narrowed, ", ") != want {
+			t.Errorf("4.%d to 4.%d: break the wire %q, narrowed %q, expected %s", i, i+1, wire, narrowed, want)
+		}
+		if operations := []int{19, 13}[i]; added != operations {
+			t.Errorf("4.%d to 4.%d: %d operations added, expected %d", i, i+1, added, operations)
+		}
+	}
+}

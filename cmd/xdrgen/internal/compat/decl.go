@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"fmt"
 	"sort"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -14,7 +15,13 @@ var noPlace source.Span
 func (c *comparer) decl(old, new *ir.Decl) {
 	where := path(new)
 	if old.Kind != new.Kind {
+		n := len(c.out)
 		c.form(where, refTo(old), refTo(new), false)
+		for i := range c.out[n:] {
+			if e := &c.out[n+i]; e.Path == where { // both have one name: say what they are
+				e.Message = fmt.Sprintf("%s was %s", declared(new), declared(old))
+			}
+		}
 		return
 	}
 	switch new.Kind {

@@ -1,6 +1,10 @@
 package compat
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import (
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
 
 type pair struct{ old, new *ir.Decl }
 
@@ -40,21 +44,24 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 			found = append(found, d)
 		}
 	}
-	guesses := 0
+	guesses, messages := 0, roots(old)
 	for _, d := range lost {
 		var best *ir.Decl
+		most := 0
 		for _, n := range found {
-			if guesses++; taken[n] || guesses > maxGuesses || !renamed(d, n) {
+			if guesses++; taken[n] || guesses > maxGuesses {
 				continue
 			}
-			if best == nil || likeness(d, n) > likeness(d, best) {
-				best = n
+			if like := likeness(d, n); like > most && renamed(d, n) {
+				best, most = n, like
 			}
 		}
 		if best == nil {
 			switch {
 			case d.Kind == ir.Program:
 				c.add(ProgramRemoved, path(d), d.Pos, noPlace, "%s (%d) is gone", path(d), d.Program.Number)
+			case messages[d]:
+				c.add(MessageRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
 			case !d.Anon:
 				c.add(DeclRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
 			}
@@ -74,6 +81,28 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 	return pairs
 }
 
+// roots returns the structs and unions that may be messages of their own:
+// nothing refers to them, and there is no program that says what is sent.
+func roots(decls []*ir.Decl) map[*ir.Decl]bool {
+	out := map[*ir.Decl]bool{}
+	for _, d := range decls {
+		if d.Kind == ir.Program {
+			return nil
+		}
+		if d.Kind == ir.Struct || d.Kind == ir.Union {
+			out[d] = true
+		}
+	}
+	for _, d := range decls {
+		eachType(d, func(t *ir.Type) {
+			if t.Ref != nil && t.Ref != d {
+				delete(out, t.Ref)
+			}
+		})
+	}
+	return out
+}
+
 // renamed reports whether two declarations are the same but for the name.
 func renamed(a, b *ir.Decl) bool {
 	if a.Kind != b.Kind {
@@ -88,65 +117,99 @@ func renamed(a, b *ir.Decl) bool {
 	return sameDecl(a, b)
 }
 
-// likeness counts the letters that two names have in common at their ends, and
-// the names of the parts that agree, which weigh more.
+// likeness says how much speaks for two declarations of one form being states
+// of one: letters that their names share at the ends, and names of parts. 0
+// means too little: neither half of the letters nor half of the parts.
 func likeness(a, b *ir.Decl) int {
-	n, x, y := 0, a.Name, b.Name
-	for len(x) > 0 && len(y) > 0 && x[0]|0x20 == y[0]|0x20 {
+	n, x, y := 0, strings.ToLower(a.Name), strings.ToLower(b.Name)
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
 		n, x, y = n+1, x[1:], y[1:]
 	}
-	for len(x) > 0 && len(y) > 0 && x[len(x)-1]|0x20 == y[len(y)-1]|0x20 {
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
 		n, x, y = n+1, x[:len(x)-1], y[:len(y)-1]
 	}
-	for i := range min(len(a.Fields), len(b.Fields)) {
-		if a.Fields[i].Name == b.Fields[i].Name {
-			n += 8
+	if a.Kind == ir.Program {
+		return n + 1 // its number is evidence enough
+	}
+	p, q := parts(a), parts(b)
+	shared := 0
+	for i := range min(len(p), len(q)) {
+		if p[i] == q[i] {
+			shared++
 		}
 	}
-	for i := range min(len(a.Members), len(b.Members)) {
-		if a.Members[i].Name == b.Members[i].Name {
-			n += 8
+	if 2*n < max(len(a.Name), len(b.Name)) && (shared == 0 || 2*shared < max(len(p), len(q))) {
+		return 0
+	}
+	return n + 8*shared
+}
+
+// parts returns the names within a declaration.
+func parts(d *ir.Decl) []string {
+	var out []string
+	for _, f := range d.Fields {
+		out = append(out, f.Name)
+	}
+	for _, m := range d.Members {
+		out = append(out, m.Name)
+	}
+	for _, a := range d.Arms {
+		if a.Field != nil {
+			out = append(out, a.Field.Name)
 		}
 	}
-	return n
+	return out
 }
 
 // uses returns the constants that are used as a bound or case.
 func uses(decls []*ir.Decl) map[string]bool {
 	out := map[string]bool{}
-	var walk func(t *ir.Type)
-	walk = func(t *ir.Type) {
-		for ; t != nil; t = t.Elem {
+	for _, d := range decls {
+		eachType(d, func(t *ir.Type) {
 			if t.LenText != "" {
 				out[t.LenText] = true
 			}
-		}
-	}
-	for _, d := range decls {
-		walk(d.Type)
-		for _, f := range d.Fields {
-			walk(f.Type)
-		}
+		})
 		for _, a := range d.Arms {
-			if a.Field != nil {
-				walk(a.Field.Type)
-			}
 			for _, l := range a.Labels {
 				if l.Const != nil {
 					out[l.Const.Name] = true
 				}
 			}
 		}
-		if d.Kind == ir.Program {
-			for _, v := range d.Program.Versions {
-				for _, p := range v.Procs {
-					walk(p.Result)
-					for _, f := range p.Args {
-						walk(f.Type)
-					}
-				}
+	}
+	return out
+}
+
+// eachType calls visit with each type that a declaration writes.
+func eachType(d *ir.Decl, visit func(*ir.Type)) {
+	walk := func(t *ir.Type) {
+		for ; t != nil; t = t.Elem {
+			visit(t)
+		}
+	}
+	field := func(f *ir.Field) {
+		if f != nil {
+			walk(f.Type)
+		}
+	}
+	walk(d.Type)
+	field(d.Disc)
+	for _, f := range d.Fields {
+		field(f)
+	}
+	for _, a := range d.Arms {
+		field(a.Field)
+	}
+	if d.Kind != ir.Program {
+		return
+	}
+	for _, v := range d.Program.Versions {
+		for _, p := range v.Procs {
+			walk(p.Result)
+			for _, f := range p.Args {
+				field(f)
 			}
 		}
 	}
-	return out
 }

@@ -53,6 +53,7 @@ const (
 	DeclRenamed
 	ConstValue
 	ConstBound
+	MessageRemoved
 
 	FieldAdded
 	FieldRemoved
@@ -129,6 +130,8 @@ var rules = [numRules]Info{
 	DeclRenamed: {"XDC0103", "declaration-renamed", nameOnly, "RFC 4506 §3", "names are not sent: the bytes stay, the Go name changes"},
 	ConstValue:  {"XDC0104", "constant-value", otherMeaning, "RFC 4506 §4.17", "nothing in the text uses it as a bound or case, so its number may be one that is sent"},
 	ConstBound:  {"XDC0105", "constant-bound", harmless, "RFC 4506 §4.17", "it is used as a bound or case: what that changes is reported there"},
+
+	MessageRemoved: {"XDC0106", "message-removed", gone, "", "nothing refers to it and no program says what is sent: it may be a message of its own, which a new peer does not know"},
 
 	FieldAdded:   {"XDC0201", "field-added", otherMeaning, "RFC 4506 §4.14", "fields follow each other with nothing between: all that comes after moves"},
 	FieldRemoved: {"XDC0202", "field-removed", otherBytes, "RFC 4506 §4.14", "fields follow each other with nothing between: all that comes after moves"},

@@ -26,6 +26,14 @@ func path(d *ir.Decl) string {
 	return word + " " + d.Name
 }
 
+// declared names a declaration, and what a typedef stands for.
+func declared(d *ir.Decl) string {
+	if d.Kind == ir.Typedef {
+		return fmt.Sprintf("%s (%s)", path(d), spell(d.Type))
+	}
+	return path(d)
+}
+
 // spell writes a type as a declaration does.
 func spell(t *ir.Type) string {
 	if t == nil {
