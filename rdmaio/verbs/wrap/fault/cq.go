@@ -1,0 +1,268 @@
+package fault
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// completionQueue wraps a verbs.CompletionQueue. Completions that went wrong
+// wait in held or ready; everything else is the provider's.
+type completionQueue struct {
+	verbs.CompletionQueue
+	inj    *Injector
+	notify func()
+
+	mu    sync.Mutex
+	qps   map[uint32]*queuePair
+	held  []held     // in order; out when the delay or the connection is over
+	ready []verbs.WC // to be given out before what the provider has
+	state map[queue]*queueState
+	idle  int // polls since something was delayed
+}
+
+// queue is one queue of a queue pair.
+type queue struct {
+	qp   *queuePair
+	side int
+}
+
+// queueState is what faults made of it.
+type queueState struct {
+	delayed bool // completions wait for Arm
+	lost    bool // completions after number after wait for the end, as flushed
+	failed  bool // completions come as flushed
+	ended   bool // the connection is over
+
+	posted uint64 // signaled requests that the provider took
+	done   uint64 // successful completions it gave
+	after  uint64
+}
+
+// loses tells whether the completion just counted is one of those lost.
+func (s *queueState) loses() bool { return s.lost && s.done > s.after }
+
+// held is a completion that waits.
+type held struct {
+	q     queue
+	place uint64 // twice the number of the completion; odd for what stalled before the next
+	wc    verbs.WC
+}
+
+func (c *completionQueue) add(q *queuePair) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.qps[q.Num()] = q
+}
+
+// forget drops a closed queue pair, unless completions of it that come later
+// have to fit what came already.
+func (c *completionQueue) forget(q *queuePair) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, side := range [...]int{sendSide, recvSide} {
+		if s := c.state[queue{q, side}]; s != nil && (s.lost || s.failed) {
+			return
+		}
+	}
+	delete(c.qps, q.Num())
+	delete(c.state, queue{q, sendSide})
+	delete(c.state, queue{q, recvSide})
+}
+
+func (c *completionQueue) of(q queue) *queueState {
+	s := c.state[q]
+	if s == nil {
+		s = new(queueState)
+		c.state[q] = s
+	}
+	return s
+}
+
+func (c *completionQueue) Poll(wcs []verbs.WC) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.held) > 0 && c.idle >= c.inj.cfg.DelayPolls {
+		c.undelay()
+	}
+	n := copy(wcs, c.ready)
+	c.ready = c.ready[n:]
+	for n < len(wcs) {
+		room := wcs[n:]
+		k, err := c.CompletionQueue.Poll(room)
+		if err != nil {
+			return n, err
+		}
+		// What the release of held ones adds to ready stays there: it is
+		// older than what the provider gives out from now on, and ready comes first.
+		passed := 0
+		for _, wc := range room[:k] {
+			for _, wc := range c.filter(wc) {
+				if passed < len(room) && len(c.ready) == 0 {
+					room[passed] = wc
+					passed++
+				} else {
+					c.ready = append(c.ready, wc)
+				}
+			}
+		}
+		n += passed
+		if k < len(room) {
+			break
+		}
+	}
+	if len(c.held) > 0 {
+		c.idle++
+	}
+	return n, nil
+}
+
+// filter is what a completion of the provider becomes: none, itself, or itself
+// after others that waited for it.
+func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
+	qp := c.qps[wc.QPNum]
+	if qp == nil {
+		return []verbs.WC{wc}
+	}
+	if wc.Status != verbs.StatusSuccess { // the end; its queue is not known, so both have come to it
+		return append(c.take(qp, true), wc)
+	}
+	q := queue{qp, sendSide}
+	if wc.Opcode == verbs.WCRecv {
+		q.side = recvSide
+	}
+	s := c.of(q)
+	flushed := verbs.WC{WRID: wc.WRID, QPNum: wc.QPNum, Status: verbs.StatusFlushed}
+	s.done++
+	hold := func(wc verbs.WC) []verbs.WC {
+		c.held = append(c.held, held{q, 2 * s.done, wc})
+		return nil
+	}
+	switch {
+	case s.failed, s.loses() && s.ended:
+		return []verbs.WC{flushed}
+	case s.loses():
+		return hold(flushed)
+	case s.delayed:
+		return hold(wc)
+	case s.ended:
+		return append([]verbs.WC{wc}, c.take(qp, false)...)
+	}
+	if f, fires := c.inj.occasion(FailCompletion); fires {
+		s.failed = true
+		qp.cut(f.error())
+		flushed.Status = f.status()
+		return []verbs.WC{flushed}
+	}
+	if _, fires := c.inj.occasion(LoseCompletion); fires {
+		s.lost, s.after = true, s.done-1
+		return hold(flushed)
+	}
+	if _, fires := c.inj.occasion(DelayCompletion); fires {
+		s.delayed = true
+		c.idle = 0
+		return hold(wc)
+	}
+	return []verbs.WC{wc}
+}
+
+// take takes out, in order, what is held of a queue pair whose connection is
+// over. What stalled behind requests that have yet to complete stays, unless
+// all is flushed.
+func (c *completionQueue) take(qp *queuePair, all bool) []verbs.WC {
+	var out, rest []held
+	for _, h := range c.held {
+		if s := c.of(h.q); h.q.qp == qp && (all || !s.lost || s.done >= s.after) {
+			out = append(out, h)
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	c.held = rest
+	for _, side := range [...]int{sendSide, recvSide} {
+		s := c.of(queue{qp, side})
+		s.delayed, s.ended = false, true
+	}
+	slices.SortStableFunc(out, func(a, b held) int { return cmp.Compare(a.place, b.place) })
+	wcs := make([]verbs.WC, len(out))
+	for i, h := range out {
+		wcs[i] = h.wc
+	}
+	return wcs
+}
+
+// undelay makes ready what was delayed.
+func (c *completionQueue) undelay() {
+	rest := c.held[:0]
+	for _, h := range c.held {
+		if h.wc.Status == verbs.StatusSuccess { // what is to come as flushed waits for the end
+			c.ready = append(c.ready, h.wc)
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	c.held = rest
+	for _, s := range c.state {
+		s.delayed = false
+	}
+}
+
+// release makes ready what is held of a queue pair whose connection is over.
+func (c *completionQueue) release(qp *queuePair) {
+	c.mu.Lock()
+	out := c.take(qp, false)
+	c.ready = append(c.ready, out...)
+	c.mu.Unlock()
+	if len(out) > 0 {
+		c.wake()
+	}
+}
+
+// posted counts signaled requests that the provider took.
+func (c *completionQueue) posted(qp *queuePair, n uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(queue{qp, sendSide}).posted += n
+}
+
+// stall holds the completion of a Read that gets no answer, or of what is
+// fenced behind one.
+func (c *completionQueue) stall(qp *queuePair, id uint64) {
+	q := queue{qp, sendSide}
+	c.mu.Lock()
+	s := c.of(q)
+	if !s.lost {
+		s.lost, s.after = true, s.posted
+	}
+	c.held = append(c.held, held{q, 2*s.posted + 1, verbs.WC{WRID: id, QPNum: qp.Num(), Status: verbs.StatusFlushed}})
+	ended := s.ended
+	c.mu.Unlock()
+	if ended {
+		c.release(qp)
+	}
+}
+
+// Arm lets what was delayed come, after the queue was armed.
+func (c *completionQueue) Arm(solicitedOnly bool) error {
+	if err := c.CompletionQueue.Arm(solicitedOnly); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	before := len(c.ready)
+	c.undelay()
+	came := len(c.ready) > before
+	c.mu.Unlock()
+	if came {
+		c.wake()
+	}
+	return nil
+}
+
+// wake notifies, spuriously if nobody armed: that is allowed.
+func (c *completionQueue) wake() {
+	if c.notify != nil {
+		c.notify()
+	}
+}

@@ -1,0 +1,155 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// device wraps a verbs.Device; what it does not override passes through.
+type device struct {
+	verbs.Device
+	inj *Injector
+}
+
+func (d *device) AllocPD() (verbs.ProtectionDomain, error) {
+	inner, err := d.Device.AllocPD()
+	if err != nil {
+		return nil, err
+	}
+	return &protectionDomain{ProtectionDomain: inner, inj: d.inj}, nil
+}
+
+func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
+	cq := &completionQueue{inj: d.inj, notify: notify, qps: make(map[uint32]*queuePair), state: make(map[queue]*queueState)}
+	inner, err := d.Device.CreateCQ(entries, notify)
+	if err != nil {
+		return nil, err
+	}
+	cq.CompletionQueue = inner
+	return cq, nil
+}
+
+func (d *device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
+	inner, err := d.Device.Listen(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &listener{Listener: inner, inj: d.inj}, nil
+}
+
+func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	w, ok := qp.(*queuePair)
+	if !ok {
+		return d.Device.Dial(ctx, addr, qp, params)
+	}
+	if w.State() == verbs.StateInit {
+		if f, fires := d.inj.occasion(FailDial); fires {
+			return nil, w.fail(f)
+		}
+	}
+	return d.Device.Dial(ctx, addr, w.QueuePair, params)
+}
+
+// listener wraps a verbs.Listener.
+type listener struct {
+	verbs.Listener
+	inj *Injector
+}
+
+func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
+	inner, err := l.Listener.Accept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &connRequest{ConnRequest: inner, inj: l.inj}, nil
+}
+
+// connRequest wraps a verbs.ConnRequest.
+type connRequest struct {
+	verbs.ConnRequest
+	inj *Injector
+}
+
+func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	w, ok := qp.(*queuePair)
+	if !ok {
+		return r.ConnRequest.Accept(ctx, qp, params)
+	}
+	if w.State() == verbs.StateInit {
+		if f, fires := r.inj.occasion(FailAccept); fires {
+			if err := r.Reject(nil); err != nil {
+				return nil, err // answered before: misuse, and no fault
+			}
+			return nil, w.fail(f)
+		}
+	}
+	return r.ConnRequest.Accept(ctx, w.QueuePair, params)
+}
+
+// protectionDomain wraps a verbs.ProtectionDomain.
+type protectionDomain struct {
+	verbs.ProtectionDomain
+	inj *Injector
+}
+
+func (pd *protectionDomain) Alloc(size int) ([]byte, error) {
+	if f, fires := pd.inj.occasion(RefuseAlloc); fires {
+		return nil, f.error()
+	}
+	return pd.ProtectionDomain.Alloc(size)
+}
+
+func (pd *protectionDomain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	if f, fires := pd.inj.occasion(RefuseRegister); fires {
+		return nil, f.error()
+	}
+	inner, err := pd.ProtectionDomain.RegisterMemory(buf, access)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryRegion{MemoryRegion: inner, inj: pd.inj}, nil
+}
+
+func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
+	qp := &queuePair{inj: pd.inj, notify: cfg.Notify, room: cfg.MaxSendWR}
+	if qp.room == 0 {
+		qp.room = defaultSendWR
+	}
+	for side, cq := range [...]*verbs.CompletionQueue{sendSide: &cfg.SendCQ, recvSide: &cfg.RecvCQ} {
+		if *cq == nil {
+			continue // for the provider to refuse
+		}
+		w, ok := (*cq).(*completionQueue)
+		if !ok {
+			return nil, fmt.Errorf("fault: completion queue of type %T, not made by this device: %w", *cq, verbs.ErrForeignObject)
+		}
+		qp.cqs[side], *cq = w, w.CompletionQueue
+	}
+	cfg.Notify = qp.ended
+	inner, err := pd.ProtectionDomain.CreateQP(cfg)
+	if err != nil {
+		return nil, err
+	}
+	qp.QueuePair = inner
+	for _, cq := range qp.cqs {
+		cq.add(qp)
+	}
+	return qp, nil
+}
+
+// memoryRegion wraps a verbs.MemoryRegion.
+type memoryRegion struct {
+	verbs.MemoryRegion
+	inj *Injector
+}
+
+func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
+	if mr.State() == verbs.MRInvalid {
+		if f, fires := mr.inj.occasion(RefuseRegister); fires {
+			return f.error()
+		}
+	}
+	return mr.MemoryRegion.Reregister(buf, access)
+}

@@ -1,0 +1,222 @@
+package fault
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// The two queues of a queue pair.
+const (
+	sendSide = iota
+	recvSide
+)
+
+// defaultSendWR is verbs.QPConfig.MaxSendWR's default.
+const defaultSendWR = 128
+
+// queuePair wraps a verbs.QueuePair.
+type queuePair struct {
+	verbs.QueuePair
+	inj    *Injector
+	cqs    [2]*completionQueue // by side; may be the same
+	notify func()
+	room   int // requests that may stall
+
+	cutting sync.WaitGroup // the goroutine that disconnects
+
+	mu      sync.Mutex
+	reason  error // why we ended it; nil if we did not
+	stalled int   // requests not given to the provider
+}
+
+// cut ends the connection because of a fault: for the caller at once, in the
+// provider as soon as a goroutine gets to it.
+func (q *queuePair) cut(reason error) {
+	q.mu.Lock()
+	first := q.reason == nil && q.QueuePair.State() < verbs.StateError
+	if first {
+		q.reason = reason
+	}
+	q.mu.Unlock()
+	if first {
+		q.cutting.Go(func() { q.QueuePair.Disconnect() })
+	}
+}
+
+// fail ends the attempt to make a connection. It may wait, unlike cut.
+func (q *queuePair) fail(f Fault) error {
+	err := f.error()
+	q.mu.Lock()
+	q.reason = err
+	q.mu.Unlock()
+	q.QueuePair.Disconnect()
+	return err
+}
+
+func (q *queuePair) ownReason() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.reason
+}
+
+// ended is the provider's notification of the lost connection.
+func (q *queuePair) ended() {
+	for _, cq := range q.cqs {
+		cq.release(q)
+	}
+	if q.notify != nil {
+		q.notify()
+	}
+}
+
+func (q *queuePair) State() verbs.QPState {
+	s := q.QueuePair.State()
+	if s < verbs.StateError && q.ownReason() != nil {
+		return verbs.StateError
+	}
+	return s
+}
+
+func (q *queuePair) Err() error {
+	if err := q.ownReason(); err != nil {
+		return err
+	}
+	return q.QueuePair.Err()
+}
+
+// gone refuses posts on a connection that we ended.
+func (q *queuePair) gone() error {
+	if err := q.ownReason(); err != nil {
+		return fmt.Errorf("%w: queue pair %d: %w", verbs.ErrInvalidState, q.Num(), err)
+	}
+	return nil
+}
+
+// PostSend gives the provider batches that end where something goes wrong.
+func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
+	if err := q.gone(); err != nil {
+		return 0, err
+	}
+	if q.QueuePair.State() != verbs.StateConnected {
+		return q.forward(0, wrs) // to be refused
+	}
+	done := 0 // requests dealt with
+	for i := range wrs {
+		if f, fires := q.inj.occasion(RefuseSend); fires {
+			if n, err := q.forward(done, wrs[done:i]); err != nil {
+				return n, err
+			}
+			return i, f.error()
+		}
+		stalls, full := q.stalls(&wrs[i])
+		if stalls || full != nil {
+			if n, err := q.forward(done, wrs[done:i]); err != nil {
+				return n, err
+			}
+			if full != nil {
+				return i, full
+			}
+			q.cqs[sendSide].stall(q, wrs[i].WRID)
+			done = i + 1
+		}
+		if f, fires := q.inj.occasion(Disconnect); fires {
+			if n, err := q.forward(done, wrs[done:i+1]); err != nil {
+				return n, err
+			}
+			q.cut(f.error())
+			return i + 1, refusedRest(q, i+1, len(wrs))
+		}
+	}
+	return q.forward(done, wrs[done:])
+}
+
+// forward posts a part of a batch that begins at an index, and counts from the
+// batch's begin.
+func (q *queuePair) forward(at int, wrs []verbs.SendWR) (int, error) {
+	inner := make([]verbs.SendWR, len(wrs))
+	for i := range wrs {
+		inner[i] = wrs[i]
+		inner[i].SGL = unwrapList(wrs[i].SGL)
+	}
+	n, err := q.QueuePair.PostSend(inner)
+	signaled := uint64(0)
+	for _, wr := range wrs[:n] {
+		if wr.Flags&verbs.SendSignaled != 0 {
+			signaled++
+		}
+	}
+	q.cqs[sendSide].posted(q, signaled)
+	return at + n, err
+}
+
+// refusedRest is the error for what stands behind the last request of a
+// connection; nil if nothing does.
+func refusedRest(q *queuePair, n, of int) error {
+	if n == of {
+		return nil
+	}
+	return fmt.Errorf("fault: queue pair %d: connection ended after request %d of %d: %w", q.Num(), n, of, verbs.ErrInvalidState)
+}
+
+// stalls tells whether a request is kept from the provider, and counts it.
+func (q *queuePair) stalls(wr *verbs.SendWR) (bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	fires := q.stalled > 0 && wr.Flags&verbs.SendFence != 0
+	if wr.Opcode == verbs.RDMARead && !fires {
+		_, fires = q.inj.occasion(StallRead)
+	}
+	switch {
+	case !fires:
+		return false, nil
+	case q.stalled == q.room:
+		return false, fmt.Errorf("fault: queue pair %d: %d requests stall: %w", q.Num(), q.room, verbs.ErrQueueFull)
+	}
+	q.stalled++
+	return true, nil
+}
+
+func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
+	for i := range wrs {
+		if err := q.gone(); err != nil {
+			return i, err
+		}
+		if q.QueuePair.State() < verbs.StateError {
+			if f, fires := q.inj.occasion(RefuseRecv); fires {
+				return i, f.error()
+			}
+		}
+		if _, err := q.QueuePair.PostRecv([]verbs.RecvWR{{WRID: wrs[i].WRID, SGL: unwrapList(wrs[i].SGL)}}); err != nil {
+			return i, err
+		}
+	}
+	return len(wrs), nil
+}
+
+func (q *queuePair) Disconnect() error {
+	q.cutting.Wait()
+	return q.QueuePair.Disconnect()
+}
+
+func (q *queuePair) Close() error {
+	q.cutting.Wait()
+	err := q.QueuePair.Close()
+	for _, cq := range q.cqs {
+		cq.forget(q)
+	}
+	return err
+}
+
+// unwrapList gives the provider its own regions back.
+func unwrapList(sgl []verbs.SGE) []verbs.SGE {
+	inner := make([]verbs.SGE, len(sgl))
+	for i, e := range sgl {
+		if w, ok := e.MR.(*memoryRegion); ok {
+			e.MR = w.MemoryRegion
+		}
+		inner[i] = e
+	}
+	return inner
+}
