@@ -20,7 +20,8 @@ type completionQueue struct {
 	held  []held     // in order; out when the delay or the connection is over
 	ready []verbs.WC // to be given out before what the provider has
 	state map[queue]*queueState
-	idle  int // polls since something was delayed
+	idle  int  // polls since something was delayed
+	armed bool // and not notified since: what a poll finds now must not wait for another Arm
 }
 
 // queue is one queue of a queue pair.
@@ -160,6 +161,9 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 		s.lost, s.after = true, s.done-1
 		return hold(flushed)
 	}
+	if c.armed {
+		return []verbs.WC{wc}
+	}
 	if _, fires := c.inj.occasion(DelayCompletion); fires {
 		s.delayed = true
 		c.idle = 0
@@ -246,6 +250,9 @@ func (c *completionQueue) stall(qp *queuePair, id uint64) {
 
 // Arm lets what was delayed come, after the queue was armed.
 func (c *completionQueue) Arm(solicitedOnly bool) error {
+	c.mu.Lock()
+	c.armed = true
+	c.mu.Unlock()
 	if err := c.CompletionQueue.Arm(solicitedOnly); err != nil {
 		return err
 	}
@@ -260,8 +267,12 @@ func (c *completionQueue) Arm(solicitedOnly bool) error {
 	return nil
 }
 
-// wake notifies, spuriously if nobody armed: that is allowed.
+// wake passes the provider's notification on, or gives one of our own: a spurious
+// one is allowed.
 func (c *completionQueue) wake() {
+	c.mu.Lock()
+	c.armed = false
+	c.mu.Unlock()
 	if c.notify != nil {
 		c.notify()
 	}

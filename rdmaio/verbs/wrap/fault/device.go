@@ -23,7 +23,7 @@ func (d *device) AllocPD() (verbs.ProtectionDomain, error) {
 
 func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
 	cq := &completionQueue{inj: d.inj, notify: notify, qps: make(map[uint32]*queuePair), state: make(map[queue]*queueState)}
-	inner, err := d.Device.CreateCQ(entries, notify)
+	inner, err := d.Device.CreateCQ(entries, cq.wake)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,8 @@ const (
 
 	// DelayCompletion: a completion, and what follows it in its queue, shows
 	// up only after the next Arm, or after Config.DelayPolls polls: it
-	// came between the last Poll and the wait. Occasion: each successful completion.
+	// came between the last Poll and the wait. Occasion: each successful completion
+	// polled while the queue is not armed.
 	DelayCompletion
 
 	// FailCompletion: a completion reports an error, and the connection ends:
