@@ -2,6 +2,8 @@ package lint
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -68,7 +70,7 @@ type linter struct {
 	unit    *ir.Unit
 	bind    *ir.Bind
 	o       Options
-	reach   map[*ir.Decl]string // declarations that messages hold, and how they are reached
+	reach   map[*ir.Decl]step // declarations that messages hold, and how they are reached
 	mems    map[*ir.Decl]uint64
 	ignores []*ignore
 	byLine  map[lineOf][]*ignore
@@ -141,15 +143,22 @@ func types(d *ir.Decl, visit func(t *ir.Type, name string)) {
 	}
 }
 
-// reachable returns the declarations that messages hold, each with the way to
-// it from a procedure or a code point. In a unit with neither, every type is a
-// message of its own.
-func reachable(u *ir.Unit, b *ir.Bind) map[*ir.Decl]string {
-	out := map[*ir.Decl]string{}
+// step is how a declaration is reached: from another, or from the argument or
+// result or code point that way names. Neither is set where it is a message.
+type step struct {
+	from *ir.Decl
+	way  string
+}
+
+// reachable returns the declarations that messages hold, each with the last
+// step to it from a procedure or a code point. In a unit with neither, every
+// type is a message of its own.
+func reachable(u *ir.Unit, b *ir.Bind) map[*ir.Decl]step {
+	out := map[*ir.Decl]step{}
 	var queue []*ir.Decl
-	push := func(d *ir.Decl, way string) {
+	push := func(d *ir.Decl, s step) {
 		if _, seen := out[d]; d != nil && !seen {
-			out[d] = way
+			out[d] = s
 			queue = append(queue, d)
 		}
 	}
@@ -157,32 +166,47 @@ func reachable(u *ir.Unit, b *ir.Bind) map[*ir.Decl]string {
 		if d.Kind != ir.Program {
 			continue
 		}
-		out[d] = ""
-		types(d, func(t *ir.Type, name string) { push(t.Ref, name) })
+		out[d] = step{}
+		types(d, func(t *ir.Type, name string) { push(t.Ref, step{way: name}) })
 	}
 	for _, c := range b.Codes {
-		push(c.Decl, c.Space+" "+c.Const)
+		push(c.Decl, step{way: c.Space + " " + c.Const})
 	}
 	if len(queue) == 0 {
 		for _, d := range u.Decls {
-			push(d, "")
+			push(d, step{})
 		}
 	}
 	for len(queue) > 0 {
 		d := queue[0]
 		queue = queue[1:]
 		if d.Disc != nil {
-			push(d.Disc.Type.Ref, out[d])
+			push(d.Disc.Type.Ref, step{from: d})
 		}
-		types(d, func(t *ir.Type, _ string) { push(t.Ref, out[d]) })
+		types(d, func(t *ir.Type, _ string) { push(t.Ref, step{from: d}) })
 	}
 	return out
 }
 
-// via adds the way to a finding.
+// maxWay limits how many types a way names.
+const maxWay = 6
+
+// via adds the shortest way from a procedure or code point to a finding.
 func (l *linter) via(f diag.Diagnostic, d *ir.Decl) diag.Diagnostic {
-	if way := l.reach[d]; way != "" {
-		return f.Note("reached from the %s", way)
+	var through []string
+	s := l.reach[d]
+	for ; s.from != nil; s = l.reach[s.from] {
+		through = append(through, s.from.Name)
 	}
-	return f
+	if s.way == "" {
+		return f
+	}
+	if len(through) == 0 {
+		return f.Note("reached from the %s", s.way)
+	}
+	slices.Reverse(through)
+	if len(through) > maxWay {
+		through = append(through[:maxWay], "...")
+	}
+	return f.Note("reached from the %s through %s", s.way, strings.Join(through, ", "))
 }

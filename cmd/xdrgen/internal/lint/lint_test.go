@@ -94,8 +94,8 @@ func TestRulesCovered(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
-	text := "enum m { A = 1 };\nstruct s { opaque d<>; };\n" +
-		"program P { version V { void P_NULL(void) = 0; void P_PUT(m) = 1; s P_GET(void) = 2; } = 1; } = 0x20000001;\n"
+	text := "enum m { A = 1 };\nstruct s { opaque d<>; };\nstruct r { s x; };\n" +
+		"program P { version V { void P_NULL(void) = 0; void P_PUT(m) = 1; r P_GET(void) = 2; } = 1; } = 0x20000001;\n"
 	disable, err := ParseRules([]string{"unbounded-data"})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%+v: %s", tt.o, d)
 		}
 	}
-	if got := check(t, text, Options{})[0].Notes; len(got) != 2 || got[1] != "reached from the result of P_GET" {
+	if got := check(t, text, Options{})[0].Notes; len(got) != 2 || got[1] != "reached from the result of P_GET through r" {
 		t.Errorf("notes %q", got)
 	}
 }
