@@ -3,9 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
 // run checks one unit. The findings are the result: they go to stdout.
@@ -18,9 +22,25 @@ func (c *checkCmd) run(env environment) int {
 	if err != nil {
 		return usage(env, err)
 	}
-	r, err := sema.Compile(sema.Options{
-		Files: c.Files, Include: c.Include, Defines: defs, Types: given, Imports: c.Import,
-	})
+	o := sema.Options{Files: c.Files, Include: c.Include, Defines: defs, Types: given, Imports: c.Import}
+	if slices.Contains(c.Files, "-") {
+		if c.Fix {
+			return usage(env, fmt.Errorf("-fix: standard input is no file to change"))
+		}
+		if o.Files, o.FS, err = fromStdin(c.Files, env.stdin); err != nil {
+			return failed(env, err)
+		}
+	}
+	if c.Fix {
+		log := env.stdout
+		if c.Format != "text" {
+			log = env.stderr
+		}
+		if err := c.fix(log, o); err != nil {
+			return failed(env, err)
+		}
+	}
+	r, err := sema.Compile(o)
 	if err != nil {
 		return failed(env, err)
 	}
@@ -46,6 +66,33 @@ func (c *checkCmd) run(env environment) int {
 		return exitFindings
 	}
 	return exitClean
+}
+
+// stdinFS is the file system with one more file.
+type stdinFS struct{ text []byte }
+
+func (s stdinFS) ReadFile(name string) ([]byte, error) {
+	if name == stdinName {
+		return s.text, nil
+	}
+	return os.ReadFile(name)
+}
+
+func (stdinFS) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
+
+// fromStdin reads standard input for the file named "-".
+func fromStdin(files []string, stdin io.Reader) ([]string, sema.FileSystem, error) {
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	text, err := io.ReadAll(io.LimitReader(stdin, source.MaxSize+1))
+	out := slices.Clone(files)
+	for i, f := range out {
+		if f == "-" {
+			out[i] = stdinName
+		}
+	}
+	return out, stdinFS{text}, err
 }
 
 func printText(w io.Writer, ds []diag.Diagnostic, colored bool) error {

@@ -47,6 +47,7 @@ type checkCmd struct {
 	unitFlags
 	outsideFlags
 	Strict bool   `name:"strict"`
+	Fix    bool   `name:"fix"`
 	Format string `name:"format" enum:"text,json,sarif,github" default:"text"`
 }
 

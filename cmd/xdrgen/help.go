@@ -69,16 +69,21 @@ Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, exit-codes
 
 const helpCheck = `Check the files of one unit: files that share one scope.
 
-Usage: xdrgen check [-strict] [-format FORMAT] [-I dir] [-D name=value] [-errors n] FILE.x...
+Usage: xdrgen check [-strict] [-fix] [-format FORMAT] [-I dir] [-D name=value] [-errors n] FILE.x...
 
 Examples:
   xdrgen check nfs_prot.x
   xdrgen check -strict -format json mount.x
   xdrgen check -D MAXNAMELEN=1025 nlm_prot.x
+  xdrgen check -fix mount.x
+  extract -doc rfc8166.txt | xdrgen check -
 
 Findings go to stdout. An error is what has no meaning, or several; a warning
-is what real files write beyond the RFC and has one reading only.
+is what real files write beyond the RFC and has one reading only. A file named -
+is standard input.
 
+  -fix               mend what has just one fix, and say so; of a file that was extracted
+                     from a document, print errata instead
   -strict            warnings are findings too: exit code 3
   -format FORMAT     text; json: one object a line, the last of type summary;
                      sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions

@@ -39,6 +39,13 @@ type Diagnostic struct {
 	Related  []Related
 	Notes    []string
 	Help     string // what to do; the rule's own line where empty
+	Fix      []Edit // what does it, where there is just one way; nil otherwise
+}
+
+// Edit replaces a stretch of a text.
+type Edit struct {
+	Span source.Span
+	Text string
 }
 
 // Related is a further place that a finding speaks of.
@@ -78,6 +85,12 @@ func (d Diagnostic) Info() Info {
 		return *d.Own
 	}
 	return d.Rule.Info()
+}
+
+// Replace returns d with one more edit that mends it.
+func (d Diagnostic) Replace(at source.Span, text string) Diagnostic {
+	d.Fix = append(d.Fix[:len(d.Fix):len(d.Fix)], Edit{at, text})
+	return d
 }
 
 // HelpText returns the help: its own, or that of the rule.

@@ -244,7 +244,8 @@ func (c *compiler) turnRound(d *syntax.Def, newName, oldType string) {
 		bounds += ">"
 	}
 	c.report(diag.New(diag.ReversedTypedef, d.Decl.Span, "typedef has the new name %s before the type %s", newName, oldType).
-		Helpf("write typedef %s %s%s;", oldType, newName, bounds))
+		Helpf("write typedef %s %s%s;", oldType, newName, bounds).
+		Replace(d.Decl.Span, oldType+" "+newName+bounds))
 	typeSpan, nameSpan := d.Decl.Type.Span, d.Name.Span
 	t := &syntax.Type{Kind: syntax.Named, Name: oldType, Span: nameSpan}
 	if isWord(oldType) || strings.Contains(oldType, " ") {

@@ -132,6 +132,7 @@ func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
 	return c.parser.Parse(f, &syntax.Context{
 		Macros:  u.macros,
 		Report:  c.report,
+		Every:   c.o.Every,
 		Include: func(name string, at source.Span) { c.include(u, name, at) },
 	})
 }

@@ -18,6 +18,7 @@ type Options struct {
 	Imports    []string          // -import: files to include, as "unit/file.x"
 	ImportRoot string            // Go import path above units whose sidecar names none
 	BindFile   string            // sidecar; empty for the default place
+	Every      bool              // report each use of a C name and each // comment, not the first only
 	Generate   bool              // Go import paths of imported units are needed
 
 	// Where texts come from; nil for the file system.

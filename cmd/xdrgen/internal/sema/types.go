@@ -102,7 +102,7 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 	case syntax.String:
 		switch d.Shape {
 		case syntax.Plain:
-			c.report(diag.New(diag.BareString, d.Span, "string without bounds"))
+			c.report(diag.New(diag.BareString, d.Span, "string without bounds").Replace(source.Span{File: d.Span.File, Start: d.Name.Span.End, End: d.Name.Span.End}, "<>"))
 		case syntax.Fixed:
 			c.report(diag.New(diag.BadOpaque, d.Span, "string of fixed length").Helpf("write string %s<%s>, or opaque %s[%s]", d.Name.Name, d.Bound.Text, d.Name.Name, d.Bound.Text))
 			return nil
@@ -159,7 +159,7 @@ func (c *compiler) typ(u *unit, t *syntax.Type) *ir.Type {
 		}
 		switch {
 		case t.Name == "unsigned":
-			c.report(diag.New(diag.BareUnsigned, t.Span, "unsigned without int"))
+			c.report(diag.New(diag.BareUnsigned, t.Span, "unsigned without int").Replace(t.Span, "unsigned int"))
 		case plain != "":
 			c.cName(u, t, plain)
 		}
@@ -174,9 +174,9 @@ func (c *compiler) typ(u *unit, t *syntax.Type) *ir.Type {
 
 // cName warns of a C name, once per name.
 func (c *compiler) cName(u *unit, t *syntax.Type, plain string) {
-	if !u.warned[t.Name] {
+	if !u.warned[t.Name] || c.o.Every {
 		u.warned[t.Name] = true
-		d := diag.New(diag.CTypeName, t.Span, "%s is a name of C, read as %s", t.Name, plain).Helpf("write %s", plain)
+		d := diag.New(diag.CTypeName, t.Span, "%s is a name of C, read as %s", t.Name, plain).Helpf("write %s", plain).Replace(t.Span, plain)
 		if t.Kind == syntax.Named {
 			d = d.Helpf("write %s, or declare it: typedef %s %s;", plain, plain, t.Name)
 		}
@@ -203,7 +203,8 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 		return nil
 	}
 	if t.Tag != 0 && s.def != nil && !s.broken && s.decl.Kind != ir.Typedef && declKind(t.Tag) != s.decl.Kind {
-		c.report(diag.New(diag.TagKind, t.Span, "%s %s is declared as %s", t.Tag, t.Name, kindName(s.decl.Kind)).With(s.span, "declared here"))
+		c.report(diag.New(diag.TagKind, t.Span, "%s %s is declared as %s", t.Tag, t.Name, kindName(s.decl.Kind)).
+			With(s.span, "declared here").Replace(t.Span, t.Name))
 		return nil
 	}
 	return &ir.Type{Kind: ir.Ref, Ref: s.decl, Pos: t.Span}

@@ -133,7 +133,7 @@ func (c *converter) constant(g *gConst) *Def {
 			c.report(diag.New(diag.SyntaxError, c.at(last), "const %s has no value", last.Value).Helpf("write const %s = and the value", last.Value))
 		default:
 			at := c.at(last)
-			c.report(diag.New(diag.MissingEquals, at, "expected = after %s", diag.Quote(last.Value)))
+			c.report(diag.New(diag.MissingEquals, at, "expected = after %s", diag.Quote(last.Value)).Replace(c.s.span(at.End, at.End), " ="))
 		}
 	} else if g.Value == nil {
 		c.broken = true
@@ -149,7 +149,7 @@ func (c *converter) constant(g *gConst) *Def {
 	}
 	if kinds := words[:len(words)-1]; len(kinds) > 0 {
 		at := c.at(kinds[0]).To(c.at(kinds[len(kinds)-1]))
-		c.report(diag.New(diag.TypedConst, at, "const %s has a type", name.Value))
+		c.report(diag.New(diag.TypedConst, at, "const %s has a type", name.Value).Replace(c.s.span(at.Start, name.Pos.Offset), ""))
 	}
 	return d
 }
@@ -165,11 +165,11 @@ func (c *converter) enum(g *gEnumBody) *Def {
 		}
 		switch {
 		case last && m.Comma.Value != "":
-			c.report(diag.New(diag.TrailingComma, c.at(m.Comma), "comma after the last member"))
+			c.report(diag.New(diag.TrailingComma, c.at(m.Comma), "comma after the last member").Replace(c.at(m.Comma), ""))
 		case !last && m.Comma.Value == "":
 			c.broken = true
 			after := c.s.span(end.End, end.End)
-			c.report(diag.New(diag.MissingComma, after, "expected , after %s", diag.Quote(end.Text())))
+			c.report(diag.New(diag.MissingComma, after, "expected , after %s", diag.Quote(end.Text())).Replace(after, ","))
 		}
 		member.Tail = c.s.after(member.Name.Span.Start, end.End)
 		d.Members = append(d.Members, member)
@@ -242,7 +242,8 @@ func (c *converter) proc(g *gProc) *Proc {
 		p.Args = append(p.Args, c.decl(a, false))
 	}
 	if len(g.Args) == 0 {
-		c.report(diag.New(diag.EmptyArgs, c.at(g.Open), "procedure %s has an empty list of arguments", p.Name.Name))
+		at := c.at(g.Open)
+		c.report(diag.New(diag.EmptyArgs, at, "procedure %s has an empty list of arguments", p.Name.Name).Replace(c.s.span(at.End, at.End), "void"))
 	}
 	return p
 }

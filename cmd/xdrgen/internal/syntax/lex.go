@@ -15,6 +15,7 @@ type Context struct {
 	Macros  map[string]string                 // from -D and #define; Parse adds to it
 	Include func(name string, at source.Span) // called at each #include "name", as it is met; may call Parse
 	Report  func(diag.Diagnostic)
+	Every   bool // report each // comment, not the first of a file only
 }
 
 // scanner is the lexer of one file.
@@ -93,9 +94,9 @@ func (s *scanner) next() {
 	case c == '/' && s.peek(1) == '/':
 		s.pos = s.endOfLine(start)
 		s.notes = append(s.notes, comment{start, s.pos})
-		if !s.slashSeen {
+		if !s.slashSeen || s.ctx.Every {
 			s.slashSeen = true
-			s.report(diag.New(diag.LineComment, s.span(start, s.pos), "comments that begin with // are not part of XDR"))
+			s.report(s.lineComment(start, s.pos))
 		}
 		return
 	}
@@ -159,6 +160,16 @@ func (s *scanner) blockComment() {
 	}
 	s.report(diag.New(diag.UnclosedComment, s.span(start, start+2), "comment without end"))
 	s.pos = len(s.text)
+}
+
+// lineComment is what is said of a // comment.
+func (s *scanner) lineComment(start, end int) diag.Diagnostic {
+	d := diag.New(diag.LineComment, s.span(start, end), "comments that begin with // are not part of XDR")
+	text := strings.TrimRight(string(s.text[start+2:end]), " \t\r")
+	if strings.Contains(text, "*/") {
+		return d // no comment in the other form can hold it
+	}
+	return d.Replace(s.span(start, start+2+len(text)), "/*"+text+" */")
 }
 
 // strayEnd reports the end of a comment that is not open. Where the comment

@@ -98,7 +98,7 @@ func (p *splitter) at(i int) token {
 func (p *splitter) junk() {
 	t := p.toks[p.i]
 	if t.is(";") {
-		p.report(diag.New(diag.ExtraSemicolon, t.span(p.f), "found \";\" where a definition should begin"))
+		p.report(diag.New(diag.ExtraSemicolon, t.span(p.f), "found \";\" where a definition should begin").Replace(t.span(p.f), ""))
 		p.i++
 		return
 	}
@@ -165,7 +165,8 @@ func (p *splitter) collect() []token {
 		t := p.toks[p.i]
 		if head, ok := p.lacksBrace(out, depth, typedef); ok {
 			last := out[len(out)-1]
-			p.report(diag.New(diag.MissingBrace, last.span(p.f), "%s has no { before its first line", head))
+			after := source.Span{File: p.f, Start: last.end, End: last.end}
+			p.report(diag.New(diag.MissingBrace, last.span(p.f), "%s has no { before its first line", head).Replace(after, " {"))
 			open = token{tPunct, last.end, last.end, "{"}
 			out = append(out, open)
 			depth++
@@ -228,7 +229,8 @@ func (p *splitter) semicolon(out []token) []token {
 }
 
 func missingSemicolon(f *source.File, last token) diag.Diagnostic {
-	return diag.New(diag.MissingSemicolon, source.Span{File: f, Start: last.end, End: last.end}, "expected ; after %s", diag.Quote(last.text))
+	after := source.Span{File: f, Start: last.end, End: last.end}
+	return diag.New(diag.MissingSemicolon, after, "expected ; after %s", diag.Quote(last.text)).Replace(after, ";")
 }
 
 // skip passes the rest of a stretch whose braces are wrong.
