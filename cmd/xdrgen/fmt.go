@@ -28,8 +28,8 @@ type fmtCmd struct {
 	Files   []string `arg:"" name:"file"`
 }
 
-// fmtStdin is what messages call standard input.
-const fmtStdin = "<standard input>"
+// stdinName is what messages call standard input.
+const stdinName = "<standard input>"
 
 // run lays files out. A file with errors of grammar is left as it is, its
 // findings go to stderr, and the rest is done all the same.
@@ -104,7 +104,7 @@ func (f *formatter) file(name string) error {
 	}
 	shown := name
 	if name == "-" {
-		shown = fmtStdin
+		shown = stdinName
 	}
 	text, diags, err := format.Source(f.parser, source.NewFile(filepath.ToSlash(shown), old), f.defs)
 	if err != nil {
