@@ -68,11 +68,14 @@ func (c *checkCmd) run(env environment) int {
 	return exitClean
 }
 
+// stdinFile stands for standard input, in messages too.
+const stdinFile = "<stdin>"
+
 // stdinFS is the file system with one more file.
 type stdinFS struct{ text []byte }
 
 func (s stdinFS) ReadFile(name string) ([]byte, error) {
-	if name == stdinName {
+	if name == stdinFile {
 		return s.text, nil
 	}
 	return os.ReadFile(name)
@@ -89,7 +92,7 @@ func fromStdin(files []string, stdin io.Reader) ([]string, sema.FileSystem, erro
 	out := slices.Clone(files)
 	for i, f := range out {
 		if f == "-" {
-			out[i] = stdinName
+			out[i] = stdinFile
 		}
 	}
 	return out, stdinFS{text}, err

@@ -141,7 +141,7 @@ func TestStdin(t *testing.T) {
 	var out, errs strings.Builder
 	env := environment{stdin: strings.NewReader("struct a { nothing x; };\n"), stdout: &out, stderr: &errs,
 		getenv: func(string) string { return "" }, terminal: isTerminal}
-	if code := run([]string{"check", "-"}, env); code != exitFindings || !strings.HasPrefix(out.String(), stdinName+":1:12: error: XDR0101") {
+	if code := run([]string{"check", "-"}, env); code != exitFindings || !strings.HasPrefix(out.String(), stdinFile+":1:12: error: XDR0101") {
 		t.Errorf("exit code %d\n%s%s", code, &out, &errs)
 	}
 	if _, stderr, code := runCommand(t, "check", "-fix", "-"); code != exitUsage || !strings.Contains(stderr, "standard input") {
