@@ -42,7 +42,7 @@ func TestCompat(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"old/p.x":  "struct s { int a; };\nenum e { A = 0 };\n",
 		"new/p.x":  "struct s { int a; int b; };\nenum e { A = 0, B = 1 };\n",
-		"more/p.x": "struct s { int a; };\nenum e { A = 0 };\n", "more/q.x": "struct t { s x; };\n",
+		"more/p.x": "struct s { int a; };\nenum e { A = 0 };\n", "more/q.x": "typedef hyper t;\n",
 		"name/p.x": "struct s { int z; };\nenum e { A = 0 };\n",
 		"bad/p.x":  "struct s { nothing a; };\n", "empty/p.txt": "",
 	}))
