@@ -54,7 +54,8 @@ func TestStalls(t *testing.T) {
 // A connection that only rests is left alone.
 func TestIdle(t *testing.T) {
 	cfg := rawConfig()
-	cfg.SegmentTimeout, cfg.MessageTimeout, cfg.SendTimeout = 20*time.Millisecond, 20*time.Millisecond, 20*time.Millisecond
+	const limit = 200 * time.Millisecond
+	cfg.SegmentTimeout, cfg.MessageTimeout, cfg.SendTimeout = limit, limit, limit
 	p, v := attack(t, device(t, cfg), true)
 	for range 3 {
 		v.recv(t, 16<<10, 1)
@@ -70,7 +71,7 @@ func TestIdle(t *testing.T) {
 			t.Fatalf("%v: %v", wc.Err(), v.qp.Err())
 		}
 		p.get()
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(limit + limit/4)
 	}
 }
 
@@ -216,7 +217,7 @@ func quick(t *testing.T, f func() error) {
 // A14: who connects and says nothing, or too little, or nonsense, is gone after
 // the time for it, and holds up nobody.
 func TestHandshakeLimits(t *testing.T) {
-	dev := device(t, &rdmatcp.Config{HandshakeTimeout: 50 * time.Millisecond, MaxHandshakes: 20})
+	dev := device(t, &rdmatcp.Config{HandshakeTimeout: 200 * time.Millisecond, MaxHandshakes: 20})
 	ln, err := dev.Listen(context.Background(), local)
 	if err != nil {
 		t.Fatal(err)
