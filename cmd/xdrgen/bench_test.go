@@ -1,0 +1,35 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/internal/corpus"
+)
+
+// BenchmarkCompile takes a file of the size of RFC 1813's XDR through the whole
+// compiler, formatting of the Go included, and through its stages.
+func BenchmarkCompile(b *testing.B) {
+	file := filepath.Join(corpus.Dir(b), "x", "nfs-ganesha", "nfs23.x")
+	o := sema.Options{Files: []string{file}}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			r, err := sema.Compile(o)
+			if err != nil || r.Unit == nil {
+				b.Fatal(err)
+			}
+			if _, _, err := gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: "nfs"}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("check", func(b *testing.B) {
+		for b.Loop() {
+			if r, err := sema.Compile(o); err != nil || r.Unit == nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
