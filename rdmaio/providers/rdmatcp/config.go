@@ -76,8 +76,8 @@ const (
 	defaultRawReads = 16
 )
 
-// fill replaces zeros by defaults and checks the rest.
-func (c Config) fill() (Config, error) {
+// fill replaces zeros by defaults, and what is switched off by what never ends.
+func (c Config) fill() Config {
 	for _, f := range []struct {
 		name  string
 		value *time.Duration
@@ -126,7 +126,7 @@ func (c Config) fill() (Config, error) {
 		}
 		c.Raw = &raw
 	}
-	return c, nil
+	return c
 }
 
 // attributes gives the device's limits.

@@ -47,10 +47,7 @@ func Open(cfg *Config) (*Device, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	c, err := cfg.fill()
-	if err != nil {
-		return nil, err
-	}
+	c := cfg.fill()
 	a, err := c.attributes()
 	if err != nil {
 		return nil, err

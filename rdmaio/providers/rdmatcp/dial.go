@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Dial implements verbs.Dialer; addr is "host:port".
+// Dial implements verbs.Dialer; addr is "host:port". Only the context limits how
+// long the listener's owner may take to answer.
 func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	info, err := d.dial(ctx, qp, params, func(ctx context.Context) (net.Conn, error) {
 		var dialer net.Dialer

@@ -86,11 +86,11 @@ func TestIdleMemory(t *testing.T) {
 		t.Skip("the race detector needs memory of its own")
 	}
 	const n = 200
-	used := func() uint64 {
+	used := func() int64 {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return m.HeapInuse + m.StackInuse
+		return int64(m.HeapInuse + m.StackInuse)
 	}
 	client, server := device(t, nil), device(t, nil)
 	pdC, _ := client.AllocPD()

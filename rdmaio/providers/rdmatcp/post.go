@@ -47,9 +47,9 @@ func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
 		if !q.pd.dev.attrs.RemoteInvalidate {
 			return fmt.Errorf("needs the connection profile, which the device is told to leave out: %w", verbs.ErrNotSupported)
 		}
-		longest = min(longest, int(q.maxSend))
+		longest = int(min(q.pd.dev.attrs.MaxMessageSize, q.maxSend))
 	case verbs.Send:
-		longest = min(longest, int(q.maxSend))
+		longest = int(min(q.pd.dev.attrs.MaxMessageSize, q.maxSend))
 	case verbs.RDMAWrite:
 	case verbs.RDMARead:
 		limit, need = min(limit, q.pd.dev.attrs.MaxReadSGE), verbs.AccessLocalWrite
