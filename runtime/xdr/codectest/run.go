@@ -141,7 +141,7 @@ func bounds(t *Type, wire []byte) error {
 
 // most is how many places of one encoding are cut or changed at most; of more,
 // some are left out evenly.
-const most = 48
+const most = 24
 
 // truncation: every part of an encoding is refused, in the same words by all.
 func truncation(t *Type, wire []byte) error {

@@ -11,7 +11,8 @@ import (
 // what the generated tests hold the generated code against does not come from it.
 type wirer struct {
 	r    *rand.Rand
-	deep int // how many levels of optional, list and array may still open
+	c    bool // for C: strings are letters, numbers fit a char
+	deep int  // how many levels of optional, list and array may still open
 }
 
 func (w *wirer) typ(b []byte, t *ir.Type) []byte {
@@ -19,6 +20,9 @@ func (w *wirer) typ(b []byte, t *ir.Type) []byte {
 	case ir.Bool:
 		return word(b, uint32(w.r.IntN(2)))
 	case ir.Int, ir.Uint, ir.Float:
+		if w.c {
+			return word(b, uint32(w.r.IntN(128)))
+		}
 		return word(b, w.r.Uint32())
 	case ir.Hyper, ir.Uhyper, ir.Double:
 		return binary.BigEndian.AppendUint64(b, w.r.Uint64())
@@ -28,7 +32,13 @@ func (w *wirer) typ(b []byte, t *ir.Type) []byte {
 		return w.bytes(b, int(t.Len))
 	case ir.Opaque, ir.String:
 		n := w.count(t, 40)
-		return w.bytes(word(b, uint32(n)), n)
+		b = w.bytes(word(b, uint32(n)), n)
+		if w.c && t.Kind == ir.String {
+			for i := range n {
+				b[len(b)-(n+3)&^3+i] = 'a' + byte(w.r.IntN(26))
+			}
+		}
+		return b
 	case ir.FixedArray:
 		for range t.Len {
 			b = w.typ(b, t.Elem)

@@ -13,7 +13,7 @@ import (
 const testPath = xdrPath + "/codectest"
 
 // wiresPerType is how many valid encodings a generated test has of each type.
-const wiresPerType = 10
+const wiresPerType = 7
 
 // tests writes the package's generated tests. Their encodings are made from the
 // ir, always the same ones for the same unit.

@@ -1,0 +1,278 @@
+package gogen
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+)
+
+// explained are the differences to C from rpcgen and libtirpc that are known, by
+// the code with which we refuse what C takes (runtime/xdr, Code).
+func explained() map[string]string {
+	return map[string]string{
+		"refused 3": "libtirpc takes any number but 0 for TRUE, and for presence (RFC 4506 §4.4: 0 or 1)",
+		"refused 4": "libtirpc does not look at padding (RFC 4506 §3: zero)",
+		"refused 7": "rpcgen checks no enumerators (RFC 4506 §4.3: an error)",
+	}
+}
+
+// The known differences in what is made of input that C does not refuse.
+const (
+	nulDiffers    = "a string that holds a NUL byte is cut there by C"
+	narrowDiffers = "C keeps 8 or 16 bits of a char or short, which takes 32 on the wire"
+	crashes       = "libtirpc crashes on input that we refuse or take"
+)
+
+// TestTirpc holds generated code against C from rpcgen and libtirpc, over the
+// corpus: the same random values and the same mutations of them.
+func TestTirpc(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles C for each file of the corpus")
+	}
+	for _, tool := range []string{"rpcgen", "gcc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("no %s: install rpcsvc-proto, gcc and libtirpc-dev to compare with C", tool)
+		}
+	}
+	if _, err := os.Stat("/usr/include/tirpc/rpc/xdr.h"); err != nil {
+		t.Skip("no libtirpc: install libtirpc-dev to compare with C")
+	}
+	mod := newModule(t)
+	seen := map[string]int{}
+	files := 0
+	for _, file := range corpusFiles(t) {
+		u := unitForC(t, mod, file)
+		if u == nil {
+			continue
+		}
+		pkg := corpusPackage(file)
+		bin, why := u.buildC(t)
+		if why != "" {
+			t.Logf("%s: not compared: %s", filepath.Base(file), why)
+			continue
+		}
+		files++
+		questions := u.questions(rand.New(rand.NewPCG(3, 4)))
+		var c []string
+		for len(c) < len(questions) {
+			c = append(c, answers(t, exec.Command("sh", "-c", "ulimit -v 4000000; exec "+bin), questions[len(c):])...)
+			if len(c) < len(questions) {
+				c = append(c, "crashed") // on the question after its last answer
+			}
+		}
+		g := answers(t, u.goCommand(t, mod, pkg), questions)
+		u.compare(t, filepath.Base(file), questions, c, g, seen)
+	}
+	t.Logf("%d files; %d answers are the same", files, seen["same"])
+	for class, n := range seen {
+		if class != "same" {
+			t.Logf("%6d  %s", n, class)
+		}
+	}
+	if files < 10 {
+		t.Errorf("only %d files compared", files)
+	}
+}
+
+// cUnit is a file of the corpus that both sides know.
+type cUnit struct {
+	file  string
+	dir   string // of the C program
+	decls []*ir.Decl
+	names []string // Go
+	// narrow says that the file has types of less than 32 bits in C.
+	narrow bool
+}
+
+func unitForC(t *testing.T, mod module, file string) *cUnit {
+	r, err := sema.Compile(sema.Options{Files: []string{file}, Generate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Unit == nil {
+		return nil
+	}
+	pkg := corpusPackage(file)
+	out, _, err := Generate(r.Unit, r.Bind, Options{Package: pkg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod.add(t, pkg, out)
+	u := &cUnit{file: file, dir: t.TempDir()}
+	n := newNames()
+	n.add(r.Unit.Decls, r.Bind, true)
+	for _, d := range r.Unit.Decls {
+		switch {
+		case d.Kind == ir.Const, d.Kind == ir.Program, d.Anon, d.List != nil:
+		case d.Kind == ir.Typedef && (isTransparent(d) || isAlias(d)):
+		case d.Kind == ir.Typedef && d.Type.Underlying().Ref != nil && d.Type.Underlying().Ref.List != nil:
+		default:
+			u.decls = append(u.decls, d)
+			u.names = append(u.names, n.decl[d])
+		}
+	}
+	return u
+}
+
+// buildC makes the C program, or says why it cannot.
+func (u *cUnit) buildC(t *testing.T) (bin, why string) {
+	t.Helper()
+	text, err := os.ReadFile(u.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	main, err := os.ReadFile("testdata/answer.c.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.narrow = regexp.MustCompile(`\b(u_)?(char|short)\b|\bu?int(8|16)_t\b`).Match(text)
+	var table strings.Builder
+	for _, d := range u.decls {
+		fmt.Fprintf(&table, "{\"%s\", (xdrproc_t)xdr_%s, sizeof(%s)},\n", d.Name, d.Name, d.Name)
+	}
+	for name, content := range map[string][]byte{"unit.x": text, "answer.c": main, "types.inc": []byte(table.String())} {
+		if err := os.WriteFile(filepath.Join(u.dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range []string{
+		"rpcgen -h -o unit.h unit.x",
+		"rpcgen -c -o unit.c unit.x",
+		"gcc -O0 -w -I/usr/include/tirpc -I. answer.c unit.c -ltirpc -o answer",
+	} {
+		args := strings.Fields(command)
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Dir = u.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			line, _, _ := strings.Cut(string(out), "\n")
+			return "", args[0] + ": " + line
+		}
+	}
+	return filepath.Join(u.dir, "answer"), ""
+}
+
+func (u *cUnit) goCommand(t *testing.T, mod module, pkg string) *exec.Cmd {
+	t.Helper()
+	text, err := os.ReadFile("testdata/answer.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod.write(t, pkg+"/answer/main.go", text)
+	var table strings.Builder
+	fmt.Fprintf(&table, "package main\n\nimport (\n\tunit \"example.org/%s\"\n\t\"github.com/rpcrdma/rpcrdma/runtime/xdr\"\n)\n\n", pkg)
+	table.WriteString("func types() []func() xdr.Value {\n\treturn []func() xdr.Value{\n")
+	for _, name := range u.names {
+		fmt.Fprintf(&table, "\t\tfunc() xdr.Value { return new(unit.%s) },\n", name)
+	}
+	table.WriteString("\t}\n}\n")
+	mod.write(t, pkg+"/answer/types.go", []byte(table.String()))
+	cmd := exec.Command("go", "run", "./"+pkg+"/answer")
+	cmd.Dir = mod.dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	return cmd
+}
+
+// holdsString reports whether a string is in d.
+func holdsString(d *ir.Decl, seen map[*ir.Decl]bool) bool {
+	if seen[d] {
+		return false
+	}
+	seen[d] = true
+	var holds func(t *ir.Type) bool
+	holds = func(t *ir.Type) bool {
+		return t != nil && (t.Kind == ir.String || holds(t.Elem) || t.Ref != nil && holdsString(t.Ref, seen))
+	}
+	for _, f := range d.Fields {
+		if holds(f.Type) {
+			return true
+		}
+	}
+	for _, a := range d.Arms {
+		if a.Field != nil && holds(a.Field.Type) {
+			return true
+		}
+	}
+	return holds(d.Type)
+}
+
+// question is an input for one type.
+type question struct {
+	decl    int
+	wire    []byte
+	mutated bool
+	word    uint32
+}
+
+func (u *cUnit) questions(r *rand.Rand) []question {
+	var out []question
+	for i, d := range u.decls {
+		for deep := range 4 {
+			w := &wirer{r: r, deep: deep, c: true}
+			wire := w.decl(nil, d)
+			out = append(out, question{decl: i, wire: wire})
+			for range min(12, len(wire)/4) {
+				bad := bytes.Clone(wire)
+				word := []uint32{0, 1, 2, 0x7fffffff, 0xffffffff}[r.IntN(5)]
+				binary.BigEndian.PutUint32(bad[4*r.IntN(len(bad)/4):], word)
+				out = append(out, question{i, bad, true, word})
+			}
+		}
+	}
+	return out
+}
+
+func answers(t *testing.T, cmd *exec.Cmd, questions []question) []string {
+	t.Helper()
+	var in bytes.Buffer
+	for _, q := range questions {
+		fmt.Fprintf(&in, "%d %x\n", q.decl, q.wire)
+	}
+	cmd.Stdin = &in
+	out, _ := cmd.Output() // the C program may crash: what it has answered counts
+	lines := strings.SplitAfter(string(out), "\n")
+	lines = lines[:len(lines)-1] // an unfinished line is no answer
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], "\n")
+	}
+	return lines
+}
+
+func (u *cUnit) compare(t *testing.T, file string, questions []question, c, g []string, seen map[string]int) {
+	t.Helper()
+	if len(c) != len(questions) || len(g) != len(questions) {
+		t.Errorf("%s: %d questions, %d answers in C, %d in Go", file, len(questions), len(c), len(g))
+	}
+	faults := 0
+	for i := range min(len(c), len(g)) {
+		q, word := questions[i], explained()
+		same := c[i] == g[i] || c[i] == "refused" && strings.HasPrefix(g[i], "refused")
+		switch {
+		case same:
+			seen["same"]++
+		case q.mutated && word[g[i]] != "":
+			seen[word[g[i]]]++
+		case !q.mutated && g[i] != fmt.Sprintf("%d %x", len(q.wire), q.wire):
+			t.Errorf("%s: %s %x is valid:\nGo %s", file, u.decls[q.decl].Name, q.wire, g[i])
+		case c[i] == "crashed":
+			seen[crashes]++
+		case q.mutated && u.narrow && len(c[i]) == len(g[i]):
+			seen[narrowDiffers]++
+		case q.mutated && q.word < 3 && holdsString(u.decls[q.decl], map[*ir.Decl]bool{}) && !strings.HasPrefix(c[i]+g[i], "refused"):
+			seen[nulDiffers]++
+		default:
+			if faults++; faults <= 3 {
+				t.Errorf("%s: %s %x (mutated: %v):\nC  %s\nGo %s", file, u.decls[q.decl].Name, q.wire, q.mutated, c[i], g[i])
+			}
+		}
+	}
+}
