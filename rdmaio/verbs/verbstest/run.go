@@ -1,6 +1,20 @@
 // Package verbstest is the acceptance suite of verbs providers: what a
 // transport relies on, and what a peer must not get away with. A provider's
-// test calls Run with a function that opens a fresh pair of devices.
+// test calls Run with a function that opens a fresh pair of devices, and its
+// benchmarks Benchmark with the same:
+//
+//	func TestAcceptance(t *testing.T) { verbstest.Run(t, open) }
+//	func BenchmarkVerbs(b *testing.B) { verbstest.Benchmark(b, open) }
+//
+//	func open(tb testing.TB) verbstest.Fabric {
+//		client, server := ... // two devices that reach each other
+//		return verbstest.Fabric{Client: client, Server: server, Addr: "127.0.0.1:0"}
+//	}
+//
+// One device may be both. Run it under the race detector too: several cases
+// hand memory back and forth so that it sees a provider that touches bytes
+// which are no longer its own. The suite is itself tested, by providers with
+// one deliberate fault each (mutants_test.go).
 //
 // The suite names the rows of the requirements list (R1 to R14, R290, R301,
 // R304) that a case proves, and leaves each device as it found it: everything
@@ -30,6 +44,10 @@ type Fabric struct {
 
 	// Timeout is how long anything may take; default 5 s.
 	Timeout time.Duration
+
+	// Remove takes a device away, as unplugging would. Without it the case of
+	// removal is skipped.
+	Remove func(verbs.Device)
 }
 
 // Run runs the suite; open is called once for each case.
@@ -46,6 +64,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"messages/before accept returns", testEarlySend},
 		{"messages/receive too small", testReceiveTooSmall},
 		{"messages/none posted", testNonePosted},
+		{"messages/long lists", testLongLists},
 		{"memory/write then send", testWriteThenSend},
 		{"memory/read", testRead},
 		{"memory/read then fenced send", testFence},
@@ -54,6 +73,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"memory/rights", testRights},
 		{"memory/foreign domain", testForeignDomain},
 		{"memory/handles", testHandles},
+		{"memory/guessed keys", testGuessedKeys},
 		{"memory/registration errors", testRegistrationErrors},
 		{"memory/alloc", testAlloc},
 		{"invalidate/by call", testInvalidateCall},
@@ -61,6 +81,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"invalidate/by peer", testRemoteInvalidate},
 		{"invalidate/refused to peer", testRemoteInvalidateRefused},
 		{"invalidate/reregister", testReregister},
+		{"invalidate/race with writes", testInvalidateRace},
 		{"queues/errors at post", testPostErrors},
 		{"queues/bad request in a batch", testBadWR},
 		{"queues/full", testQueueFull},
@@ -68,6 +89,9 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"queues/reservation", testReservation},
 		{"queues/arm misses nothing", testArm},
 		{"queues/solicited", testSolicited},
+		{"queues/completion order", testCompletionOrder},
+		{"queues/shared by two", testSharedObjects},
+		{"queues/post from a notification", testPostFromNotify},
 		{"connect/private data", testPrivateData},
 		{"connect/reject", testReject},
 		{"connect/refused", testRefused},
@@ -80,6 +104,8 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"disconnect/every state", testDisconnectStates},
 		{"disconnect/under load", testDisconnectUnderLoad},
 		{"disconnect/close order", testCloseOrder},
+		{"disconnect/close while posting", testCloseWhilePosting},
+		{"disconnect/removal", testRemoval},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := open(t)
