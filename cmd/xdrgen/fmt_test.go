@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,7 +132,7 @@ func TestMeaning(t *testing.T) {
 		if results[0].Unit != nil {
 			compiled++
 		}
-		if what := meaningDiffers(results[0], results[1]); what != "" {
+		if what := meaningDiffers(results[0], results[1], true); what != "" {
 			t.Errorf("%s: formatting changes %s", file, what)
 		}
 	}
@@ -160,8 +163,75 @@ func TestMeaningDiffers(t *testing.T) {
 			}
 			results[i] = r
 		}
-		if got := meaningDiffers(results[0], results[1]); got != tt.want {
+		if got := meaningDiffers(results[0], results[1], true); got != tt.want {
 			t.Errorf("%q for %q: found %q, expected %q", tt.to, tt.from, got, tt.want)
 		}
 	}
+}
+
+// TestFmtLayouts lays the files of testdata/ok out at random, comments put in
+// anywhere, and formats that: the ir stays.
+func TestFmtLayouts(t *testing.T) {
+	files, err := filepath.Glob("testdata/ok/*.x")
+	if err != nil || len(files) < 15 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	p := syntax.NewParser()
+	for round := range 10 {
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = shuffled(random, text)
+			out, diags, err := format.Source(p, source.NewFile(file, text), nil)
+			if err != nil || len(diags) > 0 {
+				t.Fatalf("%s: %v %v", file, err, diags)
+			}
+			again, _, err := format.Source(p, source.NewFile(file, out), nil)
+			if err != nil || string(again) != string(out) {
+				t.Errorf("%s: %v, formatted again:\n%s\nof\n%s", file, err, unified("once", "twice", out, again), text)
+			}
+			var results [2]*sema.Result
+			for i, s := range [][]byte{text, out} {
+				results[i], err = sema.Compile(sema.Options{Files: []string{file}, Include: []string{"testdata/ok/units"}, FS: overlay{file, s}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if what := meaningDiffers(results[0], results[1], false); what != "" {
+				t.Errorf("round %d: formatting changes %s:\n%s\nbecomes\n%s", round, what, text, out)
+			}
+		}
+	}
+}
+
+// shuffled writes the pieces of a text with other blanks and more comments.
+func shuffled(random *rand.Rand, text []byte) []byte {
+	var b bytes.Buffer
+	gaps := []string{" ", " ", " ", " ", "\n", "\n", "\n\n", "\n\n\n", "\t", "  \n   ", "\n\t", "\n      ", " /* c%d */ ", " /* c%d\n * d */ ", " // c%d\n", "\n  /* c%d */\n", "\n\t\t/* c%d */\n\n"}
+	pieces := syntax.Pieces(source.NewFile("p.x", text), nil)
+	for i, p := range pieces {
+		switch p.Kind {
+		case syntax.CLine, syntax.Directive:
+			if n := b.Len(); n > 0 && b.Bytes()[n-1] != '\n' {
+				b.WriteByte('\n')
+			}
+		}
+		b.Write(text[p.Start:p.End])
+		switch {
+		case p.Kind == syntax.Inactive:
+		case p.Kind == syntax.Directive && i+1 < len(pieces) && pieces[i+1].Kind == syntax.Inactive: // it brings the line end
+		case p.Kind == syntax.CLine, p.Kind == syntax.Directive, bytes.HasPrefix(text[p.Start:], []byte("//")):
+			b.WriteByte('\n')
+		default:
+			gap := gaps[random.IntN(len(gaps))]
+			if strings.Contains(gap, "%") {
+				gap = fmt.Sprintf(gap, i)
+			}
+			b.WriteString(gap)
+		}
+	}
+	return b.Bytes()
 }

@@ -12,8 +12,9 @@ import (
 )
 
 // meaningDiffers compares what two texts of one unit mean and says in what
-// they differ; "" where they do not. It spoils the units of both.
-func meaningDiffers(a, b *sema.Result) string {
+// they differ; "" where they do not. With comments, what stands in these and
+// whose they are counts too. It spoils the units of both.
+func meaningDiffers(a, b *sema.Result, comments bool) string {
 	if x, y := findings(a.Diags), findings(b.Diags); x != y {
 		return "what check finds"
 	}
@@ -23,8 +24,8 @@ func meaningDiffers(a, b *sema.Result) string {
 	if a.Unit == nil {
 		return ""
 	}
-	placeless(a.Unit)
-	placeless(b.Unit)
+	placeless(a.Unit, comments)
+	placeless(b.Unit, comments)
 	if len(a.Unit.Decls) == len(b.Unit.Decls) {
 		for i, d := range a.Unit.Decls {
 			if !reflect.DeepEqual(d, b.Unit.Decls[i]) {
@@ -48,9 +49,9 @@ func findings(ds []diag.Diagnostic) string {
 }
 
 // placeless takes out of a unit what is about places and layout: spans, hashes
-// of texts, and the line breaks of comments.
-func placeless(u *ir.Unit) {
-	w := placeWalker{seen: map[any]bool{}, span: reflect.TypeFor[source.Span](), lines: reflect.TypeFor[[]string]()}
+// of texts, and of comments the line breaks, or all.
+func placeless(u *ir.Unit, comments bool) {
+	w := placeWalker{comments: comments, seen: map[any]bool{}, span: reflect.TypeFor[source.Span](), lines: reflect.TypeFor[[]string]()}
 	for _, f := range u.Files {
 		f.SHA256 = ""
 	}
@@ -58,6 +59,7 @@ func placeless(u *ir.Unit) {
 }
 
 type placeWalker struct {
+	comments    bool // are kept
 	seen        map[any]bool
 	span, lines reflect.Type
 }
@@ -85,6 +87,12 @@ func (w *placeWalker) walk(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
+			switch v.Type().Field(i).Name {
+			case "Doc", "Tail", "License":
+				if !w.comments {
+					v.Field(i).SetZero()
+				}
+			}
 			w.walk(v.Field(i))
 		}
 	}

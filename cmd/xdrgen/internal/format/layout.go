@@ -236,7 +236,7 @@ func (l *layout) comment(e elem) {
 		case above.comment && above.indent > out.indent && above.cells[0].column == e.column:
 			out.indent = above.indent
 		case !above.comment && last < 0 && above.raw == "" && e.column > l.start && l.ended(above):
-			out.indent += indentation // it speaks of the line above
+			out.indent = above.indent + indentation // it speaks of the line above
 		}
 	}
 	l.out = append(l.out, out)
