@@ -12,10 +12,41 @@
 //	AppendBinary([]byte) ([]byte, error)   // encoding.BinaryAppender
 //	MarshalBinary() ([]byte, error)        // encoding.BinaryMarshaler
 //	UnmarshalBinary([]byte) error          // encoding.BinaryUnmarshaler: copies, refuses trailing bytes
+//	CheckXDR([]byte) (int, error)          // is a value at the front, and how long; nothing is kept
+//	ResetXDR()                             // empty the value, keep the capacity of its slices
 //
-// and, for the use of other generated code only, PutXDR and GetXDR, the
+// and, for the use of other generated code only, PutXDR, GetXDR and SkipXDR, the
 // codecs themselves: they take a buffer and an offset, and return the next
-// offset.
+// offset. Constants say how far a type extends: TFixedSize, or TMinSize and
+// TMaxSize (none where it has no largest size), and TAmplification, how many
+// bytes of memory a decoded value hangs on to at most for each byte of input.
+//
+// # Three readers
+//
+// They refuse the same input with the same error, but that only the first can
+// exceed the memory budget:
+//
+//   - DecodeXDR, into a value that is used again and again;
+//   - CheckXDR, or [Decoder.Check] for other than the default rules: nothing is
+//     allocated;
+//   - on the wire: TView is a type of bytes with a method for each field, which
+//     reads it where it lies; EachTFieldField iterates over a list or array of
+//     an unchecked message and checks, one element at a time, what it passes.
+//
+// Views stand on checked bytes, so that their methods need no error:
+//
+//	n, err := (*dirplus.Reply)(nil).CheckXDR(b)
+//	if err != nil { ... }
+//	reply := dirplus.ReplyView(b[:n])
+//
+//	for entry, err := range dirplus.EachReplyListingEntries(b) {
+//		if err != nil { ... }
+//		use(entry.Name())
+//	}
+//
+// A conversion of bytes that were not checked, or bytes that change while they
+// are viewed, can make a view panic. Neither views nor iterators nor checks know
+// of items out of line: the stream must be whole.
 //
 // # Who owns the memory
 //
@@ -36,5 +67,6 @@
 //
 // Decoding is canonical: padding must be zero, booleans and presence words 0
 // or 1, enumerators known, discriminants with an arm, counts within their
-// bound (RFC 4506 §4). So one value has one encoding.
+// bound (RFC 4506 §4). So one value has one encoding. [Lenient] switches off one
+// rule at a time.
 package xdr

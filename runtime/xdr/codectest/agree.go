@@ -79,6 +79,9 @@ func sameView(view, want reflect.Value) error {
 			return sameView(view.FieldByName("Value"), opt.value)
 		}
 		for i := range want.NumField() {
+			if !want.Type().Field(i).IsExported() {
+				continue
+			}
 			name := want.Type().Field(i).Name
 			if err := sameField(view.MethodByName(name).Call(nil), want.Field(i)); err != nil {
 				return fmt.Errorf("%s: %w", name, err)

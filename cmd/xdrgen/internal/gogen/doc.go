@@ -9,7 +9,11 @@
 // stands:
 //
 //	run.go     the runs of fixed-size fields, loop.go loops over elements
-//	put.go     encoders      get.go    decoders
+//	put.go     encoders      get.go    decoders; getseq.go their arrays and lists
+//	check.go   what check-only readers, made by the same getter, do otherwise
+//	view.go    views of checked bytes; walk.go iterators over unchecked messages
+//	bounds.go  static bounds and amplification
+//	tests.go   generated tests; sample.go their encodings, made from the ir alone
 //	size.go    sizes         reset.go  emptying of values for reuse
 //	layout.go  Go types and their memory
 //	names.go   Go names
