@@ -154,9 +154,12 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 			from     int
 			none, up bool // the limit may be none; may be above the default
 		}{
-			{"MaxSendWR", &a.MaxSendWR, l.MaxSendWR, false, false}, {"MaxRecvWR", &a.MaxRecvWR, l.MaxRecvWR, false, false},
-			{"MaxSendSGE", &a.MaxSendSGE, l.MaxSendSGE, false, false}, {"MaxRecvSGE", &a.MaxRecvSGE, l.MaxRecvSGE, false, false},
-			{"MaxReadSGE", &a.MaxReadSGE, l.MaxReadSGE, false, false}, {"MaxCQE", &a.MaxCQE, l.MaxCQE, false, false},
+			{"MaxSendWR", &a.MaxSendWR, l.MaxSendWR, false, false},
+			{"MaxRecvWR", &a.MaxRecvWR, l.MaxRecvWR, false, false},
+			{"MaxSendSGE", &a.MaxSendSGE, l.MaxSendSGE, false, false},
+			{"MaxRecvSGE", &a.MaxRecvSGE, l.MaxRecvSGE, false, false},
+			{"MaxReadSGE", &a.MaxReadSGE, l.MaxReadSGE, false, false},
+			{"MaxCQE", &a.MaxCQE, l.MaxCQE, false, false},
 			{"MaxInitiatorDepth", &a.MaxInitiatorDepth, l.MaxInitiatorDepth, true, true},
 			{"MaxResponderResources", &a.MaxResponderResources, l.MaxResponderResources, true, true},
 			{"MaxPrivateData", &a.MaxPrivateData, l.MaxPrivateData, true, false},

@@ -139,7 +139,7 @@ func perSegment(total, most int) int {
 		return total
 	}
 	n := (total + most - 1) / most
-	return min((total+n-1)/n+63&^63, most)
+	return min(((total+n-1)/n+63)&^63, most)
 }
 
 // localInvalidate runs a LocalInvalidate request.

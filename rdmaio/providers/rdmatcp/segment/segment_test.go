@@ -39,7 +39,8 @@ type vector struct {
 var vectors = []vector{
 	{
 		"send", "01 0c 0025 | 0123456789abcdef | 00000010 | 0000 00 00 | 00000000 | 48656c6c6f2c2052444d412121 | 000000 | 18c563e0",
-		Header{Type: Send, Begin: true, End: true, Length: 37, ConnID: connID, Number: 0x10}, "", "Hello, RDMA!!",
+		Header{Type: Send, Begin: true, End: true, Length: 37, ConnID: connID, Number: 0x10},
+		"", "Hello, RDMA!!",
 	},
 	{
 		"write", "01 0d 0026 | 0123456789abcdef | 00000011 | 0000 00 00 | cafe0001 | 00001000 | 00000006 | deadbeef0102 | 0000 | 177be853",

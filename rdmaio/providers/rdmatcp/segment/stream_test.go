@@ -134,10 +134,20 @@ func TestWaits(t *testing.T) {
 		earlier uint32
 		want    bool
 	}{
-		{97, 5, 91, true}, {97, 5, 90, true}, {97, 5, 92, false}, {97, 5, 96, false},
-		{97, 0, 96, true}, {97, NoOrder, 96, false}, {97, NoOrder, 1, false},
-		{0, 0, top, true}, {2, 5, top - 2, false}, {2, 5, top - 3, true}, {2, 2, top, true},
-		{70000, 0xfffe, 4464, true}, {70000, 0xfffe, 4465, true}, {70000, 0xfffe, 4466, false},
+		{97, 5, 91, true},
+		{97, 5, 90, true},
+		{97, 5, 92, false},
+		{97, 5, 96, false},
+		{97, 0, 96, true},
+		{97, NoOrder, 96, false},
+		{97, NoOrder, 1, false},
+		{0, 0, top, true},
+		{2, 5, top - 2, false},
+		{2, 5, top - 3, true},
+		{2, 2, top, true},
+		{70000, 0xfffe, 4464, true},
+		{70000, 0xfffe, 4465, true},
+		{70000, 0xfffe, 4466, false},
 	} {
 		if got := Waits(tc.number, tc.order, tc.earlier); got != tc.want {
 			t.Errorf("message %d with order %#x after %d: waits %v, want %v", tc.number, tc.order, tc.earlier, got, tc.want)
