@@ -78,7 +78,7 @@ func fieldNames(fields []*ir.Field) map[string]*ir.Field {
 // gap compares what stands between two fields that kept name and place. inOld
 // and inNew find those that went elsewhere.
 func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) {
-	j := 0
+	j, tries := 0, 0
 	var added []*ir.Field
 	for _, f := range old {
 		if inNew[f.Name] != nil {
@@ -86,7 +86,10 @@ func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[stri
 		}
 		k := j
 		for k < len(new) && (inOld[new[k].Name] != nil || !same(f.Type, new[k].Type)) {
-			k++
+			if k++; tries > maxGuesses {
+				k = len(new)
+			}
+			tries++
 		}
 		if k == len(new) {
 			c.add(FieldRemoved, where+"."+f.Name, f.Pos, noPlace, "field %s of %s is gone", f.Name, where)

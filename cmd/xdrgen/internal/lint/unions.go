@@ -44,16 +44,23 @@ func (l *linter) unions(d *ir.Decl) {
 	if under.Kind != ir.Ref {
 		return
 	}
+	l.numericCases(d, under.Ref)
+}
+
+// numericCases looks for cases that are numbers where the enum has names.
+func (l *linter) numericCases(d, enum *ir.Decl) {
+	names := map[string]string{}
+	for _, m := range enum.Members {
+		if n := fmt.Sprint(m.Value); names[n] == "" {
+			names[n] = m.Name
+		}
+	}
 	for _, a := range d.Arms {
 		for _, v := range a.Labels {
-			if text := v.Value.Text; text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
-				continue
-			}
-			for _, m := range under.Ref.Members {
-				if number(v.Value) == fmt.Sprint(m.Value) {
-					l.report(NumericCase, d, finding(NumericCase, v.Pos, "case %s is %s", v.Value.Text, m.Name))
-					break
-				}
+			text := v.Value.Text
+			digit := text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9')
+			if name := names[number(v.Value)]; digit && name != "" {
+				l.report(NumericCase, d, finding(NumericCase, v.Pos, "case %s is %s", text, name))
 			}
 		}
 	}
