@@ -21,10 +21,12 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 		c.broken = true
 		c.report(diag.New(diag.BadOptional, c.at(g.Stars[1].Token), "more than one *").Helpf("declare the inner optional type with typedef"))
 	}
-	if len(g.Names) > 0 {
+	switch {
+	case len(g.Names) > 0 && !typedef && d.Type.Kind == Named && d.Type.Tag == 0 && c.wrongType(d, g.Names):
+	case len(g.Names) > 0:
 		d.Name = c.names(g.Names, typedef)
-		d.Span = d.Span.To(d.Name.Span)
 	}
+	d.Span = d.Span.To(d.Name.Span)
 	switch {
 	case g.Open.Value != "":
 		d.Shape, d.Bound = Fixed, c.pointer(g.Fixed)
@@ -44,6 +46,34 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 		}
 	}
 	return d
+}
+
+// wrongType tells a name that stands before its type, and unsigned misspelled:
+// both leave a word of the language where a name should be. It reports false
+// for anything else.
+func (c *converter) wrongType(d *Decl, names []*gName) bool {
+	first := names[0].Token
+	switch first.Value {
+	case "int", "hyper", "bool", "float", "double":
+	default:
+		return false
+	}
+	_, near := diag.Nearest(d.Type.Name, []string{"unsigned"})
+	switch {
+	case near && len(names) == 2 && (first.Value == "int" || first.Value == "hyper"):
+		c.report(diag.New(diag.SyntaxError, d.Type.Span, "found %s, expected a type", diag.Quote(d.Type.Name)).
+			Helpf("did you mean unsigned?").Replace(d.Type.Span, "unsigned"))
+		d.Name = c.ident(names[1].Token)
+		d.Type = &Type{Kind: Prim, Name: "unsigned " + first.Value, Span: d.Type.Span.To(c.at(first))}
+	case !near && len(names) == 1:
+		c.report(diag.New(diag.SyntaxError, d.Type.Span.To(c.at(first)), "name %s stands before its type %s", d.Type.Name, first.Value).
+			Helpf("write %s %s", first.Value, d.Type.Name).Replace(d.Type.Span.To(c.at(first)), first.Value+" "+d.Type.Name))
+		d.Name = Ident{d.Type.Name, d.Type.Span}
+		d.Type = &Type{Kind: Prim, Name: first.Value, Span: c.at(first)}
+	default:
+		return false
+	}
+	return true
 }
 
 // closing returns the end of the ] that follows offset.

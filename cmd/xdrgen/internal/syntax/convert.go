@@ -164,6 +164,7 @@ func (c *converter) enum(g *gEnumBody) *Def {
 			end = member.Value.Span
 		}
 		switch {
+		case last && m.Comma.Value != "" && c.broken:
 		case last && m.Comma.Value != "":
 			c.report(diag.New(diag.TrailingComma, c.at(m.Comma), "comma after the last member").Replace(c.at(m.Comma), ""))
 		case !last && m.Comma.Value == "":

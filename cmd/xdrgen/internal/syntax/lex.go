@@ -35,6 +35,7 @@ type scanner struct {
 
 	fresh     bool // only blanks since the line began
 	slashSeen bool // a // comment was warned about
+	unclosed  bool // a comment swallows the rest of the file
 }
 
 func (s *scanner) report(d diag.Diagnostic) { s.ctx.Report(d) }
@@ -159,6 +160,7 @@ func (s *scanner) blockComment() {
 		return
 	}
 	s.report(diag.New(diag.UnclosedComment, s.span(start, start+2), "comment without end"))
+	s.unclosed = true
 	s.pos = len(s.text)
 }
 

@@ -53,7 +53,7 @@ func (p *Parser) parse(f *source.File, c *Context) *File {
 	s.scan()
 	out := &File{Source: f, License: s.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
 	out.Defs = append(out.Defs, s.defs...)
-	split := &splitter{f: f, toks: s.toks, report: c.Report}
+	split := &splitter{f: f, toks: s.toks, report: c.Report, cut: s.unclosed}
 	for {
 		toks, ok := split.next()
 		if !ok {
@@ -62,6 +62,9 @@ func (p *Parser) parse(f *source.File, c *Context) *File {
 		if len(toks) > 0 {
 			out.Defs = append(out.Defs, p.definition(s, toks)...)
 		}
+	}
+	for _, t := range split.names { // so that who uses them is not blamed
+		out.Defs = append(out.Defs, &Def{Kind: Struct, Span: t.span(f), Name: Ident{t.text, t.span(f)}, Broken: true})
 	}
 	sort.SliceStable(out.Defs, func(i, j int) bool { return out.Defs[i].Span.Start < out.Defs[j].Span.Start })
 	return out
@@ -112,7 +115,21 @@ func repair(s *scanner, toks []token, k int, expected string) (out []token, agai
 		semicolon := token{tPunct, toks[k-1].end, toks[k-1].end, ";"}
 		return append(append(append([]token(nil), toks[:k]...), semicolon), toks[k:]...), true
 	}
+	if t.start == t.end && t.is("}") { // put in for the one that is missing, which was reported
+		return toks, false
+	}
+	if out, ok := mend(s, toks, k, expected); ok {
+		return out, true
+	}
 	d := diag.New(diag.SyntaxError, t.span(s.f), "found %s, expected %s", diag.Quote(t.text), expected)
+	switch {
+	case toks[0].is("typedef") && t.is("="):
+		d = d.Helpf("write the existing type, then the new name, and no =")
+	case t.is(",") && !toks[0].is("enum"):
+		d = d.Helpf("declare each name by itself, with its type and a ; of its own")
+	case expected == "=" && k > 0 && toks[k-1].is("}"):
+		d = d.Helpf("write = and the number after the }")
+	}
 	if expected == "a name" && t.kind == tKeyword {
 		d = d.Helpf("%s is a word of the language: choose another name", t.text)
 	}

@@ -22,7 +22,9 @@ type splitter struct {
 	toks   []token
 	i      int
 	report func(diag.Diagnostic)
-	spaces int // namespaces that are open
+	spaces int     // namespaces that are open
+	cut    bool    // an unclosed comment swallowed the end: braces are open because of it
+	names  []token // what seems to be declared by what is no definition
 }
 
 // next returns the tokens of the next definition, nil after the last. A nil
@@ -35,8 +37,9 @@ func (p *splitter) next() (toks []token, ok bool) {
 		return nil, true
 	}
 	if !p.startsDef(p.i) {
-		p.junk()
-		return nil, true
+		if !p.junk() {
+			return nil, true
+		}
 	}
 	return p.collect(), true
 }
@@ -94,20 +97,31 @@ func (p *splitter) at(i int) token {
 	return token{start: n, end: n}
 }
 
-// junk reports what begins no definition and skips to where one may begin.
-func (p *splitter) junk() {
+// junk reports what begins no definition and skips to where one may begin. It
+// reports true where a definition is to be read after all: its first word is
+// misspelled.
+func (p *splitter) junk() bool {
 	t := p.toks[p.i]
 	if t.is(";") {
 		p.report(diag.New(diag.ExtraSemicolon, t.span(p.f), "found \";\" where a definition should begin").Replace(t.span(p.f), ""))
 		p.i++
-		return
+		return false
 	}
 	d := diag.New(diag.SyntaxError, t.span(p.f), "found %s, expected const, typedef, enum, struct, union or program", diag.Quote(t.text))
+	next := p.at(p.i + 1)
 	if t.is("}") {
 		d = d.Helpf("remove it, or look for the { that is missing above")
 	}
 	if n, ok := diag.Nearest(t.text, []string{"const", "typedef", "enum", "struct", "union", "program"}); ok && t.kind == tIdent {
 		d = d.Helpf("did you mean %s?", n)
+		if next.kind == tIdent && n != "program" {
+			p.report(d)
+			p.toks[p.i].kind, p.toks[p.i].text = tKeyword, n
+			return true
+		}
+	}
+	if after := p.at(p.i + 2); t.kind == tIdent && next.kind == tIdent && !after.is("(") && !after.is(";") {
+		p.names = append(p.names, next)
 	}
 	p.report(d)
 	depth := 0
@@ -115,16 +129,17 @@ func (p *splitter) junk() {
 		t := p.toks[p.i]
 		switch {
 		case p.i > first && p.restarts(p.i, p.column(first)):
-			return
+			return false
 		case t.is("{"):
 			depth++
 		case t.is("}"):
 			depth = max(depth-1, 0)
 		case t.is(";") && depth == 0:
 			p.i++
-			return
+			return false
 		}
 	}
+	return false
 }
 
 // column returns the column of token i, at most maxColumn.
@@ -195,6 +210,10 @@ func (p *splitter) collect() []token {
 		case t.is("}"):
 			if depth == 0 {
 				p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \"}\" without its {").Helpf("remove it, or look for the { that is missing above"))
+				if last := out[len(out)-1]; last.is("}") && p.at(p.i+1).is(";") { // "}};": the definition is whole
+					p.i += 2
+					return append(out, p.toks[p.i-1])
+				}
 				p.skip(0)
 				return nil
 			}
@@ -205,7 +224,10 @@ func (p *splitter) collect() []token {
 		}
 		out = append(out, t)
 	}
-	if depth > 0 {
+	switch {
+	case depth > 0 && p.cut:
+		return p.closed(out, depth)
+	case depth > 0:
 		p.report(diag.New(diag.UnclosedBrace, open.span(p.f), "this { is not closed at the end of the file"))
 		return p.closed(out, depth)
 	}
