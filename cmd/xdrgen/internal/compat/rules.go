@@ -127,7 +127,7 @@ func (e Effects) also(source Verdict) Effects {
 var rules = [numRules]Info{
 	DeclAdded:   {"XDC0101", "declaration-added", harmless, "RFC 4506 §6.4 (3)", "nothing that exists refers to it"},
 	DeclRemoved: {"XDC0102", "declaration-removed", nameOnly, "", "its name is gone from the Go package; what used it on the wire is reported where it did"},
-	DeclRenamed: {"XDC0103", "declaration-renamed", nameOnly, "RFC 4506 §3", "names are not sent: the bytes stay, the Go name changes"},
+	DeclRenamed: {"XDC0103", "declaration-renamed", nameOnly, "RFC 4506 §1", "typing is implicit, names are not sent: the bytes stay, the Go name changes"},
 	ConstValue:  {"XDC0104", "constant-value", otherMeaning, "RFC 4506 §4.17", "nothing in the text uses it as a bound or case, so its number may be one that is sent"},
 	ConstBound:  {"XDC0105", "constant-bound", harmless, "RFC 4506 §4.17", "it is used as a bound or case: what that changes is reported there"},
 
