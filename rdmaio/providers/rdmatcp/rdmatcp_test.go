@@ -7,6 +7,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -24,10 +25,13 @@ func open(t testing.TB, cfg *rdmatcp.Config) *rdmatcp.Device {
 	return d
 }
 
+// remove takes a device of this package away.
+func remove(d verbs.Device) { d.(*rdmatcp.Device).Remove() }
+
 func TestAcceptance(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		cfg := &rdmatcp.Config{ReceiveTimeout: 20 * time.Millisecond}
-		return verbstest.Fabric{Client: open(t, cfg), Server: open(t, cfg), Addr: local}
+		return verbstest.Fabric{Client: open(t, cfg), Server: open(t, cfg), Addr: local, Remove: remove}
 	})
 }
 
@@ -35,7 +39,7 @@ func TestAcceptance(t *testing.T) {
 func TestAcceptanceLoopback(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		d := open(t, nil)
-		return verbstest.Fabric{Client: d, Server: d, Addr: local}
+		return verbstest.Fabric{Client: d, Server: d, Addr: local, Remove: remove}
 	})
 }
 
