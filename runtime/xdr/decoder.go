@@ -134,11 +134,17 @@ func (d *Decoder) Bytes(b []byte, off, n int) []byte {
 	return d.copyBytes(b, off, n)
 }
 
-// copyBytes copies into the message's arena. The arena is as large as the
-// rest of the input, so one message needs one, unless items come from elsewhere.
+// copyBytes copies into the message's arena. It is a third of the rest of the
+// input at first, as in most messages opaque data is the smaller part, and what
+// is not used costs time all the same; where that does not do, the whole rest. So
+// one message needs one or two, unless items come from elsewhere.
 func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
 	if n > cap(d.arena)-len(d.arena) {
-		d.arena = make([]byte, 0, len(b)-off)
+		rest := len(b) - off
+		if d.arena == nil {
+			rest = max(n, rest/3)
+		}
+		d.arena = make([]byte, 0, rest)
 		d.used = true
 	}
 	k := len(d.arena)

@@ -19,7 +19,8 @@
 // codecs themselves: they take a buffer and an offset, and return the next
 // offset. Constants say how far a type extends: TFixedSize, or TMinSize and
 // TMaxSize (none where it has no largest size), and TAmplification, how many
-// bytes of memory a decoded value hangs on to at most for each byte of input.
+// bytes of memory a decoded value hangs on to at most for each byte of input,
+// not counting what of the arena is left unused (a third of the input).
 //
 // # Three readers
 //
@@ -51,7 +52,7 @@
 // # Who owns the memory
 //
 // A Decoder works in one of two modes. Copying (the default, and what
-// UnmarshalBinary does): opaque data and strings are copied into one arena
+// UnmarshalBinary does): opaque data and strings are copied into an arena
 // per message, which belongs to the decoded value. Aliasing
 // ([DecoderOptions.Alias]): opaque data and strings are slices of the input,
 // and large union arms live in memory of the Decoder; both are valid until
