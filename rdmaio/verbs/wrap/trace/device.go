@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"sync"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -11,6 +12,17 @@ type device struct {
 	verbs.Device
 	t    *Tracer
 	name string
+
+	streams sync.Map // uint32, QueuePair.Num, to *stream; empty without a capture
+}
+
+// stream is the capture of a queue pair, nil without one.
+func (d *device) stream(num uint32) *stream {
+	s, ok := d.streams.Load(num)
+	if !ok {
+		return nil
+	}
+	return s.(*stream)
 }
 
 func (d *device) emit(e Event) {
@@ -57,7 +69,12 @@ func (d *device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	inner, num := unwrapQP(qp)
 	d.emit(Event{Kind: Dial, QP: num, Addr: addr, Length: privateLen(params)})
+	msgs := streamOf(qp)
+	msgs.begin(true)
 	info, err := d.Device.Dial(ctx, addr, inner, params)
+	if err == nil {
+		msgs.established(params, info.PrivateData)
+	}
 	d.emit(established(Dialed, num, addr, info, err))
 	return info, err
 }
@@ -99,7 +116,12 @@ type connRequest struct {
 func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	inner, num := unwrapQP(qp)
 	r.dev.emit(Event{Kind: Accept, QP: num, Addr: r.RemoteAddr(), Length: privateLen(params)})
+	msgs := streamOf(qp)
+	msgs.begin(false)
 	info, err := r.ConnRequest.Accept(ctx, inner, params)
+	if err == nil {
+		msgs.established(params, info.PrivateData)
+	}
 	r.dev.emit(established(Accepted, num, r.RemoteAddr(), info, err))
 	return info, err
 }

@@ -46,6 +46,9 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 		return nil, err
 	}
 	qp.QueuePair = inner
+	if qp.msgs = pd.dev.newStream(inner.Num()); qp.msgs != nil {
+		pd.dev.streams.Store(inner.Num(), qp.msgs)
+	}
 	pd.dev.emit(Event{Kind: CreateQP, QP: inner.Num()})
 	qp.made.Store(true)
 	return qp, nil

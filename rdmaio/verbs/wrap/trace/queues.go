@@ -15,7 +15,8 @@ type completionQueue struct {
 
 func (cq *completionQueue) Poll(wcs []verbs.WC) (int, error) {
 	n, err := cq.CompletionQueue.Poll(wcs)
-	for _, wc := range wcs[:n] {
+	for i, wc := range wcs[:n] {
+		cq.dev.stream(wc.QPNum).complete(&wcs[i])
 		cq.dev.emit(Event{
 			Kind: Complete, CQ: cq.num, QP: wc.QPNum, WRID: wc.WRID, Status: wc.Status, WCOpcode: wc.Opcode,
 			Length: int(wc.ByteLen), InvalidateRKey: wc.InvalidatedRKey,
@@ -40,6 +41,7 @@ type queuePair struct {
 	verbs.QueuePair
 	dev  *device
 	made atomic.Bool // QueuePair is set; the notification may come sooner
+	msgs *stream     // nil without a capture
 }
 
 func (qp *queuePair) lost() {
@@ -56,6 +58,7 @@ func (qp *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 		inner[i] = wrs[i]
 		inner[i].SGL = unwrapList(wrs[i].SGL)
 		qp.dev.emit(qp.sendEvent(PostSend, &wrs[i]))
+		qp.msgs.send(&wrs[i])
 	}
 	n, err := qp.QueuePair.PostSend(inner)
 	for i := n; i < len(wrs); i++ {
@@ -85,8 +88,10 @@ func (qp *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
 	for i := range wrs {
 		inner[i] = verbs.RecvWR{WRID: wrs[i].WRID, SGL: unwrapList(wrs[i].SGL)}
 		qp.dev.emit(qp.recvEvent(PostRecv, &wrs[i]))
+		qp.msgs.recv(&wrs[i])
 	}
 	n, err := qp.QueuePair.PostRecv(inner)
+	qp.msgs.unrecv(len(wrs) - n)
 	for i := n; i < len(wrs); i++ {
 		e := qp.recvEvent(RefuseRecv, &wrs[i])
 		if i == n {
@@ -108,11 +113,19 @@ func (qp *queuePair) Disconnect() error {
 
 func (qp *queuePair) Close() error {
 	qp.dev.emit(Event{Kind: CloseQP, QP: qp.Num()})
+	qp.dev.streams.Delete(qp.Num())
 	return qp.QueuePair.Close()
 }
 
 // The unwrap functions give the provider its own objects back. What is not of
 // this package goes through as it is, for the provider to refuse.
+
+func streamOf(qp verbs.QueuePair) *stream {
+	if w, ok := qp.(*queuePair); ok {
+		return w.msgs
+	}
+	return nil
+}
 
 func unwrapQP(qp verbs.QueuePair) (inner verbs.QueuePair, num uint32) {
 	if w, ok := qp.(*queuePair); ok {

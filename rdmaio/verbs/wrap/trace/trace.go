@@ -10,7 +10,8 @@
 //
 // A request is recorded before the provider sees it and, if the provider
 // refuses it, once more with the reason; so a post stands before everything it
-// causes. A completion is recorded when it is polled. No event has payload in it.
+// causes. A completion is recorded when it is polled. No event has payload in it;
+// Capture writes a pcapng file of the messages.
 //
 // The wrapper keeps nothing of its own and adds no goroutine. Where it has to
 // translate objects it allocates, so it is not for measuring.
@@ -33,6 +34,9 @@ type Config struct {
 	// Now gives events their time; nil leaves it zero, for output that is the
 	// same each time.
 	Now func() time.Time
+
+	// Capture, if not nil, gets the messages too, for Wireshark.
+	Capture *Capture
 }
 
 // Tracer numbers the events of the devices that it wraps.
