@@ -16,7 +16,7 @@ const (
 
 // harness is one case's surroundings.
 type harness struct {
-	*testing.T
+	testing.TB // *testing.T, but in a benchmark
 	Fabric
 }
 
@@ -339,5 +339,5 @@ func (h *harness) lost(e *end) {
 
 // Run runs a part of a case; what it makes is closed at its end.
 func (h *harness) Run(name string, part func(*harness)) {
-	h.T.Run(name, func(t *testing.T) { part(&harness{T: t, Fabric: h.Fabric}) })
+	h.TB.(*testing.T).Run(name, func(t *testing.T) { part(&harness{TB: t, Fabric: h.Fabric}) })
 }

@@ -3,7 +3,9 @@
 // test calls Run with a function that opens a fresh pair of devices, and its
 // benchmarks Benchmark with the same:
 //
-//	func TestAcceptance(t *testing.T) { verbstest.Run(t, open) }
+//	func TestAcceptance(t *testing.T) {
+//		verbstest.Run(t, func(t *testing.T) verbstest.Fabric { return open(t) })
+//	}
 //	func BenchmarkVerbs(b *testing.B) { verbstest.Benchmark(b, open) }
 //
 //	func open(tb testing.TB) verbstest.Fabric {
@@ -112,7 +114,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 			if f.Timeout <= 0 {
 				f.Timeout = 5 * time.Second
 			}
-			h := &harness{T: t, Fabric: f}
+			h := &harness{TB: t, Fabric: f}
 			t.Cleanup(h.checkClosed)
 			c.run(h)
 		})
