@@ -73,7 +73,7 @@ func benchOne(b *testing.B, f Fabric, size int, run func(*bench)) {
 
 // spin polls until n completions came, then sleeps by the waiting rule.
 func (e *end) spin(n int) {
-	wcs := make([]verbs.WC, benchDepth)
+	wcs := e.wcs[:]
 	for armed := false; n > 0; {
 		k, err := e.cq.Poll(wcs[:min(n, len(wcs))])
 		if err != nil {

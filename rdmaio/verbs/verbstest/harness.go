@@ -33,7 +33,8 @@ type end struct {
 	open map[uint64]bool // requests posted and not completed
 	id   uint64
 
-	ready chan struct{} // for a case with a goroutine at each side
+	ready chan struct{}        // for a case with a goroutine at each side
+	wcs   [benchDepth]verbs.WC // for a benchmark
 }
 
 // newEnd makes a side; zero limits of cfg are defaults. Everything is closed at
