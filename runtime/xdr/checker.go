@@ -37,10 +37,8 @@ type Checker struct {
 }
 
 // Refuses reports whether the rule that code stands for is in force. For
-// generated code, which asks when a rule is broken: out of line, so that the
-// codecs stay small and straight.
-//
-//go:noinline
+// generated code, which asks when a rule is broken: inlined, as a call in the
+// condition of a list's loop costs 15 % of a check of message a or b.
 func (c *Checker) Refuses(code Code) bool {
 	return c != nil && (c.opt == nil || !c.opt.Lenient.allows(code))
 }
