@@ -13,7 +13,7 @@ race   := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 # The folder of unit $$1's package: the package line of its sidecar, what
 # spec/MANIFEST says, or gen/<unit>.
-target = dir=$$(sed -n 's|^package *$(module)/||p' spec/x/$$1/*.bind 2>/dev/null); test -n "$$dir" && echo $$dir || \
+target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module)/||p'); test -n "$$dir" && echo $$dir || \
 	awk -v unit="$$1" '$$1 == "unit" { u = $$2 } $$1 == "target" && u == unit { t = $$2 } \
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 

@@ -52,7 +52,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		return nil, usage(env, err)
 	}
 	if !token.IsIdentifier(g.Package) {
-		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name", g.Package))
+		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, no keyword, not main", g.Package))
 	}
 	r, err := sema.Compile(sema.Options{
 		Files: g.Files, Include: g.Include, Defines: defs, Types: given, Imports: g.Import,

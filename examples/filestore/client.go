@@ -25,7 +25,7 @@ func newClient(conn *rdmaio.Conn) *client { return &client{conn: conn} }
 func (c *client) call(ctx context.Context, proc uint32, args, results xdr.Value, buf []byte) error {
 	xid := c.xid.Add(1)
 	e := xdr.NewEncoder(nil)
-	err := oncrpc.NewCall(xid, store.Program, store.ProgramV1, proc, oncrpc.None()).EncodeXDR(e)
+	err := oncrpc.NewCall(xid, store.Program, store.Version1, proc, oncrpc.None()).EncodeXDR(e)
 	if err != nil {
 		return err
 	}

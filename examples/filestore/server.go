@@ -52,8 +52,8 @@ func (s *fileStore) dispatch(head *oncrpc.Message, d *xdr.Decoder) (*oncrpc.Mess
 		return oncrpc.NewRPCMismatch(xid), nil
 	case call.Prog != store.Program:
 		return oncrpc.NewReply(xid, oncrpc.ProgUnavail), nil
-	case call.Vers != store.ProgramV1:
-		return oncrpc.NewProgMismatch(xid, store.ProgramV1, store.ProgramV1), nil
+	case call.Vers != store.Version1:
+		return oncrpc.NewProgMismatch(xid, store.Version1, store.Version1), nil
 	}
 	switch call.Proc {
 	case store.ProcNull:

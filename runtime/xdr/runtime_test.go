@@ -126,8 +126,16 @@ func TestMemoryBudget(t *testing.T) {
 	if s, err = Resize(d, s, 50, 8, 0); err != nil || len(s) != 50 {
 		t.Fatalf("memory already there must cost nothing: %v", err)
 	}
-	if _, err := Extend(d, s[:50:50], 8, 0); err == nil || err.Code != CodeMemory {
-		t.Fatalf("400 more of 200: %v", err)
+	s = s[:50:50]
+	// Twice as many would take 400 of the 200 left: then one by one.
+	for range 25 {
+		if s, err = Extend(d, s[:len(s):len(s)], 8, 0); err != nil || cap(s) != len(s)+1 {
+			t.Fatalf("%d elements, room for %d: %v", len(s), cap(s), err)
+		}
+		s = s[:len(s)+1]
+	}
+	if _, err := Extend(d, s, 8, 0); err == nil || err.Code != CodeMemory {
+		t.Fatalf("8 more of nothing: %v", err)
 	}
 }
 

@@ -28,7 +28,11 @@ func Extend[T any](d *Decoder, s []T, size, off int) ([]T, *Error) {
 	}
 	n := max(2*cap(s), 4)
 	if err := d.charge(n-cap(s), size, off); err != nil {
-		return s, err
+		// A budget too small for spare elements may do for this one.
+		n = cap(s) + 1
+		if err := d.charge(1, size, off); err != nil {
+			return s, err
+		}
 	}
 	t := make([]T, len(s), n)
 	copy(t, s)

@@ -89,6 +89,15 @@ func sameView(view, want reflect.Value) error {
 		}
 		return nil
 	case reflect.Pointer:
+		if got, ok := optional(view); ok { // optional data that the value holds by pointer
+			if got.present == want.IsNil() {
+				return fmt.Errorf("presence differs")
+			}
+			if want.IsNil() {
+				return nil
+			}
+			return sameView(got.value, want.Elem())
+		}
 		if want.IsNil() {
 			return fmt.Errorf("the view has what is not there")
 		}

@@ -29,7 +29,7 @@ type File struct {
 
 // Generate writes the Go package for a unit: types and codecs in
 // <package>_xdr.go, views and iterators in <package>_view_xdr.go, and where they
-// are wanted tests in <package>_xdr_test.go; the same bytes for the same input (D10). Diagnostics are name clashes; with any, no
+// are wanted tests in <package>_xdr_test.go; the same bytes for the same input (D10). Diagnostics are about what Go cannot say; with any, no
 // file is returned. An error is a fault of the generator itself.
 func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, error) {
 	if b == nil {
@@ -44,6 +44,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		reducible: map[*ir.Decl]bool{},
 		uses:      map[*ir.Decl]int{},
 		procClash: map[string]bool{},
+		weights:   map[*ir.Decl]int{},
 		bound:     map[*ir.Decl]bound{},
 	}
 	for _, imp := range u.Imports {
@@ -51,7 +52,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		g.findMany(imp.Decls)
 		g.findSites(imp.Decls, imp.Bind, imp)
 	}
-	if diags := g.names.add(u.Decls, b, true); len(diags) > 0 {
+	if diags := append(g.names.add(u.Decls, b, true), tooLarge(u)...); len(diags) > 0 {
 		return nil, diags, nil
 	}
 	g.findMany(u.Decls)
@@ -89,6 +90,9 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		}
 		files = append(files, File{o.Package + "_xdr_test.go", tests})
 	}
+	if diags, err := g.clashes(files[:2]); err != nil || len(diags) > 0 {
+		return nil, diags, err
+	}
 	return files, nil, nil
 }
 
@@ -113,6 +117,7 @@ type gen struct {
 	reducible map[*ir.Decl]bool // has a placement site in it
 	uses      map[*ir.Decl]int  // places that use it, in this unit
 	procClash map[string]bool   // procedure names used in several programs
+	weights   map[*ir.Decl]int  // steps of code, once counted
 
 	bound   map[*ir.Decl]bound
 	eaches  []eachOf

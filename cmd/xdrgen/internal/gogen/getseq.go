@@ -159,8 +159,10 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 		q.stmt(
 			jen.If(jen.Len(jen.Id(s)).Op("==").Cap(jen.Id(s))).Block(grow.code...),
 			jen.Id(s).Op("=").Id(s).Index(jen.Op(":").Len(jen.Id(s)).Op("+").Lit(1)),
-			jen.Id(last).Op(":=").Op("&").Id(s).Index(i()),
 		)
+		if !emptyElem(node) {
+			q.stmt(jen.Id(last).Op(":=").Op("&").Id(s).Index(i()))
+		}
 		q.elem(node, v.elem(func() *jen.Statement { return jen.Id(last) }, i), last)
 		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
 	})
@@ -186,7 +188,7 @@ func (r *getter) elem(node *ir.Decl, v place, p string) {
 	switch {
 	case len(fs) == 1:
 		if p != "" && !isStructLike(fs[0].Type) {
-			v.x = func() *jen.Statement { return jen.Op("*").Id(p) }
+			v.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id(p)) }
 		}
 		r.get(fs[0].Type, v)
 	case r.g.inlined(node):
@@ -194,6 +196,17 @@ func (r *getter) elem(node *ir.Decl, v place, p string) {
 	default:
 		r.call(node, v)
 	}
+}
+
+// emptyElem reports whether the elements of a list take no bytes, so that
+// nothing is read into them.
+func emptyElem(node *ir.Decl) bool {
+	for _, f := range node.List.Elem {
+		if s := f.Type.Size; !s.Fixed() || s.Min != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isStructLike reports whether values of t are used by selectors only, which

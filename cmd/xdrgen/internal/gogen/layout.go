@@ -227,11 +227,15 @@ func (g *gen) byPointer(d *ir.Decl, a *ir.Arm) bool {
 }
 
 // findMany marks every declaration that one message may hold many times:
-// what lies under an array or a list, or in a type that contains itself.
+// what lies under an array or a list, or in a type that contains itself. decls
+// are those of one unit: its layout must not depend on who imports it.
 func (g *gen) findMany(decls []*ir.Decl) {
 	var mark func(t *ir.Type, many bool)
 	var markDecl func(d *ir.Decl, many bool)
-	seen := map[*ir.Decl]bool{}
+	seen, ours := map[*ir.Decl]bool{}, map[*ir.Decl]bool{}
+	for _, d := range decls {
+		ours[d] = true
+	}
 	mark = func(t *ir.Type, many bool) {
 		switch t.Kind {
 		case ir.FixedArray, ir.Array:
@@ -246,7 +250,8 @@ func (g *gen) findMany(decls []*ir.Decl) {
 	}
 	markDecl = func(d *ir.Decl, many bool) {
 		many = many || d.Recursive
-		if g.many[d] || !many && seen[d] {
+		// How an imported type lies in memory its own package has decided.
+		if !ours[d] || g.many[d] || !many && seen[d] {
 			return
 		}
 		g.many[d] = many

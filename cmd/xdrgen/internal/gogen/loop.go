@@ -15,6 +15,7 @@ type each struct {
 	i    string // the index
 	ptr  string // the pointer to the element; empty where it is indexed
 	elem place  // the element in the body
+	bare bool   // the body looks at no element
 }
 
 // each prepares a loop over v, whose elements have type t; a nil t stands for
@@ -32,6 +33,12 @@ func (g *gen) each(vars *local, t *ir.Type, v place) *each {
 
 // loop writes the loop around its body.
 func (l *each) loop(body []jen.Code) []jen.Code {
+	if len(body) == 0 {
+		return nil // elements without bytes
+	}
+	if l.bare {
+		return []jen.Code{jen.For().Range().Add(l.src.x()).Block(body...)}
+	}
 	if l.ptr != "" {
 		body = append([]jen.Code{jen.Id(l.ptr).Op(":=").Op("&").Id(l.seq).Index(jen.Id(l.i))}, body...)
 	}

@@ -17,19 +17,29 @@ func (g *gen) program(d *ir.Decl) {
 	prog := g.names.decl[d]
 	defs := []jen.Code{jen.Id(prog).Op("=").Lit(int(d.Program.Number)).Comment(tail("program " + d.Name))}
 	for _, v := range d.Program.Versions {
-		vname := prog + camel(g.strip(v.Name))
+		vname := g.renamed(v.Name, prog+camel(g.strip(v.Name)))
 		defs = append(defs, jen.Id(vname).Op("=").Lit(int(v.Number)).Comment(tail("version "+v.Name)))
 		for _, p := range v.Procs {
 			name := "Proc" + camel(g.strip(p.Name))
 			if len(d.Program.Versions) > 1 || g.procClash[p.Name] {
 				name = vname + camel(g.strip(p.Name))
 			}
+			name = g.renamed(p.Name, name)
 			note := "procedure " + p.Name + ": " + signature(p)
 			defs = append(defs, jen.Id(name).Op("=").Lit(int(p.Number)).Comment(tail(note)))
 		}
 	}
 	g.f.Commentf("// Program %s and its procedures (RFC 5531 §12).", d.Name)
 	g.f.Const().Defs(defs...)
+}
+
+// renamed is the sidecar's name for xdr, or the usual one.
+func (g *gen) renamed(xdr, usual string) string {
+	r := renamer{bind: g.bind}
+	if name := r.rename(xdr); name != "" {
+		return name
+	}
+	return usual
 }
 
 func (g *gen) strip(xdr string) string {

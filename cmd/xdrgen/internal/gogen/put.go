@@ -174,12 +174,20 @@ func (p *putter) call(v place) {
 	)
 }
 
-// bound refuses a length over the declared maximum (RFC 4506 §4.10 to §4.13).
+// bound refuses a length over the declared maximum (RFC 4506 §4.10 to §4.13), or
+// over what the count can say.
 func (p *putter) bound(t *ir.Type, v place) {
-	if t.Bounded && t.Max < 1<<32-1 {
+	if t.Bounded && t.Max < 1<<31 {
 		p.check(jen.Len(v.x()).Op(">").Lit(int(t.Max)),
 			v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), jen.Lit(int(t.Max))))
+		return
 	}
+	most := uint64(1<<32 - 1)
+	if t.Bounded {
+		most = t.Max
+	}
+	p.check(jen.Uint64().Call(jen.Len(v.x())).Op(">").Lit(int(most)),
+		v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), jen.Lit(int(most))))
 }
 
 func (p *putter) opaque(t *ir.Type, v place) {
@@ -278,6 +286,7 @@ func (p *putter) list(node *ir.Decl, v place, head bool) {
 	}
 	p.flush()
 	l := p.g.each(p.vars, listElem(node), v)
+	l.bare = !head && emptyElem(node)
 	body := p.block(func(q *putter) {
 		if head {
 			// The word that leads to this element stands after the one before.

@@ -168,7 +168,7 @@ func sumSteps(fs []*ir.Field, limit int) int {
 
 // weight counts the steps of code that a type of any size takes where it is
 // inlined.
-func weight(t *ir.Type) int {
+func (g *gen) weight(t *ir.Type) int {
 	if n := steps(t, flatLimit); n >= 0 {
 		return n
 	}
@@ -178,38 +178,47 @@ func weight(t *ir.Type) int {
 	case ir.Opaque, ir.String:
 		return 4
 	case ir.FixedArray, ir.Array:
-		return 4 + weight(t.Elem)
+		return 4 + g.weight(t.Elem)
 	case ir.ListOf, ir.ListHead:
-		return 4 + fieldsWeight(t.Ref.List.Elem)
+		return 4 + g.fieldsWeight(t.Ref.List.Elem)
 	case ir.Optional:
-		return 2 + weight(t.Elem)
+		return 2 + g.weight(t.Elem)
 	}
-	return declWeight(t.Ref)
+	return g.declWeight(t.Ref)
 }
 
-func declWeight(d *ir.Decl) int {
+func (g *gen) declWeight(d *ir.Decl) int {
+	if n, ok := g.weights[d]; ok {
+		return n
+	}
+	n := g.sumWeight(d)
+	g.weights[d] = n
+	return n
+}
+
+func (g *gen) sumWeight(d *ir.Decl) int {
 	if d.Recursive {
 		return never
 	}
 	switch d.Kind {
 	case ir.Typedef:
-		return weight(d.Type)
+		return g.weight(d.Type)
 	case ir.Union:
 		n := 2
 		for _, a := range d.Arms {
 			if a.Field != nil {
-				n += weight(a.Field.Type)
+				n += g.weight(a.Field.Type)
 			}
 		}
 		return n
 	}
-	return fieldsWeight(structFields(d))
+	return g.fieldsWeight(structFields(d))
 }
 
-func fieldsWeight(fs []*ir.Field) int {
+func (g *gen) fieldsWeight(fs []*ir.Field) int {
 	n := 0
 	for _, f := range fs {
-		n += weight(f.Type)
+		n += g.weight(f.Type)
 	}
 	return n
 }
@@ -224,11 +233,11 @@ func (g *gen) inlined(d *ir.Decl) bool {
 	case d.Recursive:
 		return false
 	case g.uses[d] == 1 && d.Import == nil:
-		return declWeight(d) <= onceLimit
+		return g.declWeight(d) <= onceLimit
 	case d.Kind == ir.Union:
 		return false
 	}
-	return declWeight(d) <= inlineLimit
+	return g.declWeight(d) <= inlineLimit
 }
 
 // countUses counts in how many places each declaration is used.

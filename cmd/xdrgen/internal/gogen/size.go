@@ -39,6 +39,10 @@ func (s *sizer) size(t *ir.Type, v place) {
 		s.loop(t.Elem, v)
 	case ir.Array:
 		s.fixed += 4
+		if v.site != nil && s.g.sizing {
+			s.reducedArray(t, v)
+			return
+		}
 		s.loop(t.Elem, v)
 	case ir.Optional:
 		s.fixed += 4
@@ -54,6 +58,16 @@ func (s *sizer) size(t *ir.Type, v place) {
 	case ir.Ref:
 		s.ref(t.Ref, v)
 	}
+}
+
+// reducedArray adds the elements of an array where they stay inline.
+func (s *sizer) reducedArray(t *ir.Type, v place) {
+	q := &sizer{g: s.g, vars: s.vars, sum: s.vars.name("size")}
+	q.loop(t.Elem, v)
+	s.stmt(jen.Id(q.sum).Op(":=").Lit(0))
+	s.stmt(q.code...)
+	s.stmt(jen.If(jen.Op("!").Id("e").Dot("Reduces").Call(v.site(), jen.Id(q.sum))).Block(
+		jen.Id(s.sum).Op("+=").Id(q.sum)))
 }
 
 func (s *sizer) ref(d *ir.Decl, v place) {

@@ -1,0 +1,40 @@
+package gogen
+
+import (
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// largest is the size up to which a type of fixed size becomes a Go array: what
+// lies in a value whether it is used or not. Go itself allows 2 GiB on 32 bits.
+const largest = 1 << 30
+
+// tooLarge finds arrays and opaque data of fixed size that no Go value should
+// hold.
+func tooLarge(u *ir.Unit) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	var look func(t *ir.Type)
+	look = func(t *ir.Type) {
+		if t == nil {
+			return
+		}
+		if (t.Kind == ir.FixedOpaque || t.Kind == ir.FixedArray) && t.Size.Min > largest {
+			out = append(out, diag.New(diag.BadBound, t.Pos, "a fixed length of %d bytes is too large for a Go array", t.Size.Min).
+				Helpf("use a counted array or opaque: %d bytes at most are of fixed size", largest))
+			return
+		}
+		look(t.Elem)
+	}
+	for _, d := range u.Decls {
+		look(d.Type)
+		for _, f := range d.Fields {
+			look(f.Type)
+		}
+		for _, a := range d.Arms {
+			if a.Field != nil {
+				look(a.Field.Type)
+			}
+		}
+	}
+	return out
+}
