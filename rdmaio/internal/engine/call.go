@@ -21,6 +21,7 @@ type Call struct {
 	Reply     []byte   // inline reply; nil with LongReply
 	LongReply int      // bytes of the reply chunk that hold the reply
 	Used      []uint64 // bytes in each write chunk
+	Ended     uint32   // the key in Lists that the peer ended with its Reply; 0: none
 }
 
 // PeerError is what the peer found wrong with a message of ours, in its own

@@ -31,7 +31,7 @@ type Config struct {
 	Role Role
 
 	// Credits are requested by a requester and granted, at most, by a responder: one
-	// for each element of Recv.
+	// for each element of Recv. Buffers are as large as the terms may come to be.
 	Send, Recv []Buffer
 
 	// SendWRs is the size of the send queue.
@@ -55,6 +55,7 @@ type Stats struct {
 	Pulled, Pushed  uint64 // bytes by RDMA Read and RDMA Write, at a responder
 	ZeroGrants      uint64 // grants of 0, taken as 1
 	OverGrants      uint64 // grants over what was asked for, cut
+	RemoteEnds      uint64 // keys ended by a Reply: those of the requester, by the responder
 	InFlight        int    // Calls sent and not answered, or received and not answered
 	Granted         int    // credits the requester has; of a responder: its last grant
 	Waiting         int    // Calls that wait for a credit, or answers for room in the send queue

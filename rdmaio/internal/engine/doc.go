@@ -26,4 +26,8 @@
 // has one signaled request, its last. Every Receive is posted again as soon as
 // its message is done with: at a requester at once, at a responder with the answer. A received
 // message causes one ERROR at most, and an ERROR none. Each Call ends exactly once.
+//
+// No message is larger than the terms allow, which are those of a peer that said nothing until
+// EventTerms (R36, R37). If they allow it a Reply ends one key of its Call; any
+// other key that the peer ends costs the connection (R264, R265).
 package engine

@@ -17,7 +17,7 @@ var (
 	ErrTimeout     = errors.New("rpcrdma: work requests did not complete in time")
 	ErrInternal    = errors.New("rpcrdma: internal error")
 	ErrXIDInUse    = errors.New("rpcrdma: a Call with this XID is in flight on the connection")
-	ErrInvalidated = errors.New("rpcrdma: peer invalidated a key without having been asked to")
+	ErrInvalidated = errors.New("rpcrdma: peer invalidated a key that it must not")
 )
 
 // Engine is the state of one connection. It is for one goroutine at a time.
@@ -28,6 +28,7 @@ type Engine struct {
 	now   time.Duration
 	open  bool
 	ended error // why it no longer is
+	terms header.Terms
 	stats Stats
 
 	// The send queue.
@@ -68,6 +69,7 @@ func New(cfg Config) *Engine {
 	e := &Engine{
 		cfg:     cfg,
 		open:    true,
+		terms:   header.DefaultTerms(),
 		table:   make(map[uint32]*pending),
 		credit:  credit.NewRequester(len(cfg.Recv)),
 		grants:  credit.NewResponder(len(cfg.Recv)),
@@ -120,6 +122,8 @@ func (e *Engine) event(ev *Event) {
 		for i := range e.cfg.Recv {
 			e.postRecv(i)
 		}
+	case EventTerms:
+		e.terms = ev.Terms
 	case EventCompletion:
 		if e.open {
 			e.completion(&ev.WC)
@@ -163,18 +167,31 @@ func (e *Engine) received(wc *verbs.WC) {
 		e.end(fmt.Errorf("%w: Receive %#x completed with %d bytes", ErrInternal, wc.WRID, wc.ByteLen))
 		return
 	}
-	if wc.InvalidatedRKey != 0 { // R264, R265, T80: version 1 without an agreement
-		e.end(fmt.Errorf("%w: %#08x", ErrInvalidated, wc.InvalidatedRKey))
+	key := wc.InvalidatedRKey
+	switch {
+	case key == 0:
+	case e.cfg.Role == Responder: // which offers none
+		e.violated(key, "a Call")
+		return
+	case !e.terms.RemoteInvalidate: // R265, T80
+		e.violated(key, "a connection on which this was not agreed (RFC 8797 §4.1)")
 		return
 	}
 	i := int(wc.WRID)
 	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
 	if e.cfg.Role == Requester {
-		e.response(b)
+		e.response(b, key)
 		e.postRecv(i)
 		return
 	}
 	e.request(i, b)
+}
+
+// violated ends the connection: the peer had no right to end this key, and
+// whose it was, or will be, nobody can say (RFC 8797 §4.1; R264, B19).
+func (e *Engine) violated(key uint32, with string) {
+	e.stats.Faults++
+	e.end(fmt.Errorf("%w: %#08x, with %s", ErrInvalidated, key, with))
 }
 
 // postRecv posts a Receive, again or for the first time.

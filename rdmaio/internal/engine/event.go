@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -10,6 +11,7 @@ type EventKind uint8
 // The events, with the fields of Event that they use.
 const (
 	EventStart      EventKind = iota // the queue pair exists: once, first
+	EventTerms                       // Terms are known: once if at all, before the first message either way
 	EventCompletion                  // WC was polled
 	EventCall                        // Call is to be sent
 	EventCancel                      // Call, XID: nobody waits for it any more
@@ -27,5 +29,6 @@ type Event struct {
 	Call    *Call
 	Request *Request
 	WC      verbs.WC
+	Terms   header.Terms
 	Err     error
 }

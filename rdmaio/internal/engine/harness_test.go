@@ -65,8 +65,11 @@ func (b *bench) step(events ...engine.Event) {
 			total += s.Length
 		}
 		fmt.Fprintf(&b.log, "%v %d bytes", wr.Opcode, total)
-		if wr.Opcode == verbs.Send { // send buffers have the number of their element as offset
+		if wr.Opcode == verbs.Send || wr.Opcode == verbs.SendWithInvalidate { // send buffers have the number of their element as offset
 			b.sent = append(b.sent, append([]byte(nil), b.cfg.Send[wr.SGL[0].Offset].Bytes[:total]...))
+		}
+		if wr.InvalidateRKey != 0 {
+			fmt.Fprintf(&b.log, " ends key %#x", wr.InvalidateRKey)
 		}
 		if wr.RKey != 0 {
 			fmt.Fprintf(&b.log, " key %#x at %#x", wr.RKey, wr.RemoteAddr)
@@ -116,13 +119,19 @@ func (b *bench) check() {
 // receive gives a message to Receive i.
 func (b *bench) receive(i int, msg []byte) {
 	b.t.Helper()
+	b.ending(i, msg, 0)
+}
+
+// ending does so, and the message ended a key.
+func (b *bench) ending(i int, msg []byte, key uint32) {
+	b.t.Helper()
 	for k := range b.cfg.Recv[i].Bytes {
 		b.cfg.Recv[i].Bytes[k] = 0x5a // T20: what an earlier message left
 	}
 	n := copy(b.cfg.Recv[i].Bytes, msg)
 	b.recv--
 	b.open[i] = false
-	b.step(completion(verbs.WC{WRID: uint64(i), Opcode: verbs.WCRecv, ByteLen: uint32(n)}))
+	b.step(completion(verbs.WC{WRID: uint64(i), Opcode: verbs.WCRecv, ByteLen: uint32(n), InvalidatedRKey: key}))
 }
 
 // free is a Receive that is posted, or -1.

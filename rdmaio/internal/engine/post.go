@@ -52,6 +52,7 @@ func (e *Engine) add(wr verbs.SendWR, sge verbs.SGE) {
 func (e *Engine) message(m *header.Message, payload [][]byte) (buf, n int, err error) {
 	buf = e.freeSend[len(e.freeSend)-1]
 	mem := e.cfg.Send[buf].Bytes
+	mem = mem[:min(len(mem), e.terms.Send)] // R37
 	b, err := e.codec.Append(mem[:0:len(mem)], m)
 	if err != nil {
 		return none, 0, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -119,6 +120,7 @@ func TestRandomResponder(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			const credits = 4
 			b := newBench(t, engine.Responder, credits, 3+r.IntN(6))
+			b.agreed(header.Terms{Send: 1024, Recv: 1024, RemoteInvalidate: seed%2 == 1})
 			b.log.Reset()
 			for xid := range uint32(100) {
 				switch r.IntN(4) {

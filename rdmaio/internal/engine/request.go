@@ -27,7 +27,8 @@ type Request struct {
 
 	hdr       header.Message
 	plan      chunk.Plan
-	recv      int // its Receive, until that is posted again
+	recv      int    // its Receive, until that is posted again
+	key       uint32 // of its lists, to be ended with the Reply; 0: none
 	transfers []transfer
 	pulling   bool // queued or posted as RDMA Reads
 }

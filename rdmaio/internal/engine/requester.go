@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -16,11 +17,20 @@ type pending struct {
 	xid  uint32
 	call *Call // nil once cancelled
 	sent bool
+	keys []uint32 // that a cancelled Call had offered, where its Reply may end one
+}
+
+// offered reports whether the peer was given this key for the Call.
+func (p *pending) offered(key uint32) bool {
+	if p.call == nil {
+		return slices.Contains(p.keys, key)
+	}
+	return p.call.Lists.HasKey(key)
 }
 
 // call takes a Call: it goes out when it has a credit.
 func (e *Engine) call(c *Call) {
-	c.Err, c.Sent, c.Reply, c.LongReply, c.Used = nil, false, nil, 0, c.Used[:0]
+	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.Ended = nil, false, nil, 0, c.Used[:0], 0
 	switch {
 	case !e.open:
 		e.done(c, e.ended)
@@ -75,17 +85,23 @@ func (e *Engine) cancel(xid uint32, c *Call) {
 	if !p.sent {
 		e.waiting.remove(func(q *pending) bool { return q == p })
 		e.drop(p)
+	} else if e.terms.RemoteInvalidate {
+		p.keys = c.Lists.Keys(nil) // its Reply may have come already, and have ended one
 	}
 	e.done(c, nil) // the caller knows why
 }
 
-// response deals with a message from the responder.
-func (e *Engine) response(b []byte) {
+// response deals with a message from the responder, which ended key; 0 is none.
+func (e *Engine) response(b []byte, key uint32) {
 	m := &e.in
 	f := e.codec.Decode(b, m)
 	rpcXID, typ, typed := header.RPC(m.Payload)
 	switch {
 	case f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion):
+		if key != 0 {
+			e.violated(key, "a message that cannot be decoded")
+			return
+		}
 		e.stats.Faults++
 		e.stats.Dropped++
 		return
@@ -93,11 +109,22 @@ func (e *Engine) response(b []byte) {
 		e.stats.Faults++
 	case m.Kind == header.KindDone,
 		m.Kind == header.KindMsg && typed && typ == header.Call: // a reverse Call, which nobody offered to serve (R281)
+		if key != 0 {
+			e.violated(key, "a message that is no Reply")
+			return
+		}
 		e.stats.Dropped++
 		return
 	}
 	p := e.table[m.XID]
 	known := p != nil && p.sent
+	if key != 0 {
+		if !known || !p.offered(key) {
+			e.violated(key, fmt.Sprintf("the Reply to XID %#08x, whose Call did not offer it", m.XID))
+			return
+		}
+		e.stats.RemoteEnds++
+	}
 	// R267, T17: the credit value is a grant only if this surely is an answer.
 	switch {
 	case f != nil:
@@ -120,6 +147,7 @@ func (e *Engine) response(b []byte) {
 	if c == nil {
 		return // cancelled: T64
 	}
+	c.Ended = key
 	switch {
 	case f != nil: // R123: no answer to it, but its RPC ends
 		e.done(c, f)

@@ -59,6 +59,9 @@ func (e *Engine) accept(r *Request, xid uint32, typed bool) *header.Fault {
 	if f := e.cfg.Limits.Offered(&r.hdr.Lists); f != nil {
 		return f
 	}
+	if e.terms.RemoteInvalidate {
+		r.key = r.hdr.FirstKey()
+	}
 	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
 	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
 	r.Lists = r.hdr.Lists
@@ -222,7 +225,14 @@ func (e *Engine) send(r *Request) {
 		t := &r.transfers[i]
 		e.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)
 	}
-	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, e.cfg.Send[buf].sge(n))
+	wr := verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}
+	// RFC 8797 §4.1: with Replies only, and only a key of this very Call. Its
+	// Reads are over, and its Writes go before (R4).
+	if r.key != 0 && m.Kind != header.KindError {
+		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, r.key
+		e.stats.RemoteEnds++
+	}
+	e.add(wr, e.cfg.Send[buf].sge(n))
 }
 
 // ignore drops a message that is not to be answered.
