@@ -331,6 +331,9 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Target)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma1.WriteChunk:Target")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Target)))
 	off += 4
@@ -655,6 +658,9 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	s2 := v.Writes[:]
 	for i2 := range s2 {
 		p2 := &s2[i2]
+		if uint64(len(p2.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.Header:Writes", i2)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
@@ -674,6 +680,9 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
+		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.Header:Reply.Target")
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -1005,6 +1014,9 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	s2 := v.Writes[:]
 	for i2 := range s2 {
 		p2 := &s2[i2]
+		if uint64(len(p2.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.HeaderNomsg:Writes", i2)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
@@ -1024,6 +1036,9 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
+		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderNomsg:Reply.Target")
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -1361,6 +1376,9 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	s2 := v.Writes[:]
 	for i2 := range s2 {
 		p2 := &s2[i2]
+		if uint64(len(p2.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.HeaderPadded:Writes", i2)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
@@ -1380,6 +1398,9 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
+		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderPadded:Reply.Target")
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -2174,6 +2195,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s2 := v.Msg.Writes[:]
 		for i2 := range s2 {
 			p2 := &s2[i2]
+			if uint64(len(p2.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.Body:Msg.Writes", i2)
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
@@ -2193,6 +2217,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msg.Reply.Present))
 		off += 8
 		if v.Msg.Reply.Present {
+			if uint64(len(v.Msg.Reply.Value.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msg.Reply.Target")
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Msg.Reply.Value.Target)))
 			off += 4
@@ -2224,6 +2251,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s6 := v.Nomsg.Writes[:]
 		for i6 := range s6 {
 			p6 := &s6[i6]
+			if uint64(len(p6.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "Target").At("rpcrdma1.Body:Nomsg.Writes", i6)
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p6.Target)))
@@ -2243,6 +2273,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Nomsg.Reply.Present))
 		off += 8
 		if v.Nomsg.Reply.Present {
+			if uint64(len(v.Nomsg.Reply.Value.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Nomsg.Reply.Target")
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Nomsg.Reply.Value.Target)))
 			off += 4
@@ -2278,6 +2311,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s10 := v.Msgp.Writes[:]
 		for i10 := range s10 {
 			p10 := &s10[i10]
+			if uint64(len(p10.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "Target").At("rpcrdma1.Body:Msgp.Writes", i10)
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p10.Target)))
@@ -2297,6 +2333,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msgp.Reply.Present))
 		off += 8
 		if v.Msgp.Reply.Present {
+			if uint64(len(v.Msgp.Reply.Value.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msgp.Reply.Target")
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Msgp.Reply.Value.Target)))
 			off += 4
@@ -3164,6 +3203,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s2 := v.Body.Msg.Writes[:]
 		for i2 := range s2 {
 			p2 := &s2[i2]
+			if uint64(len(p2.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
@@ -3183,6 +3225,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msg.Reply.Present))
 		off += 8
 		if v.Body.Msg.Reply.Present {
+			if uint64(len(v.Body.Msg.Reply.Value.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Msg.Reply.Value.Target)))
 			off += 4
@@ -3214,6 +3259,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s6 := v.Body.Nomsg.Writes[:]
 		for i6 := range s6 {
 			p6 := &s6[i6]
+			if uint64(len(p6.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i6)
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p6.Target)))
@@ -3233,6 +3281,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Nomsg.Reply.Present))
 		off += 8
 		if v.Body.Nomsg.Reply.Present {
+			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Nomsg.Reply.Value.Target)))
 			off += 4
@@ -3268,6 +3319,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s10 := v.Body.Msgp.Writes[:]
 		for i10 := range s10 {
 			p10 := &s10[i10]
+			if uint64(len(p10.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i10)
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p10.Target)))
@@ -3287,6 +3341,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msgp.Reply.Present))
 		off += 8
 		if v.Body.Msgp.Reply.Present {
+			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > 4294967295 {
+				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Msgp.Reply.Value.Target)))
 			off += 4

@@ -998,12 +998,18 @@ func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Props)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), 4294967295, "rpcrdma2.ConnProp:Props")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Props)))
 	off += 4
 	s := v.Props[:]
 	for i := range s {
 		p := &s[i]
+		if uint64(len(p.Data)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("rpcrdma2.ConnProp:Props", i)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
@@ -1654,6 +1660,9 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Target)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma2.WriteChunk:Target")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Target)))
 	off += 4
@@ -1830,6 +1839,9 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	s2 := v.Writes[:]
 	for i2 := range s2 {
 		p2 := &s2[i2]
+		if uint64(len(p2.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma2.ChunkLists:Writes", i2)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
@@ -1849,6 +1861,9 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
+		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma2.ChunkLists:Reply.Target")
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -2270,6 +2285,9 @@ func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Data)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "rpcrdma2.PropVal:Data")
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
@@ -2406,12 +2424,18 @@ func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len((*v))) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSet:")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
+		if uint64(len(p.Data)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("rpcrdma2.PropSet:", i)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
@@ -2574,6 +2598,9 @@ func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len((*v))) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSubset:")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4
@@ -3259,6 +3286,9 @@ func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len((*v))) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropHostAuth:")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4

@@ -255,6 +255,9 @@ func (v *Value) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Data)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "xchar.Value:Data")
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
@@ -391,12 +394,18 @@ func (v *Spec) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len((*v))) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Spec:")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
+		if uint64(len(p.Data)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("xchar.Spec:", i)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
@@ -559,6 +568,9 @@ func (v *Subset) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len((*v))) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Subset:")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4
@@ -1088,17 +1100,26 @@ func (v *Init) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Start)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), 4294967295, "xchar.Init:Start")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Start)))
 	off += 4
 	s := v.Start[:]
 	for i := range s {
 		p := &s[i]
+		if uint64(len(p.Data)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("xchar.Init:Start", i)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
 		off += 8
 		off = xdr.PutOpaque(b, off, p.Data)
+	}
+	if uint64(len(v.NoChange)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), 4294967295, "xchar.Init:NoChange")
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.NoChange)))
@@ -1298,12 +1319,18 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Want)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), 4294967295, "xchar.Req:Want")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Want)))
 	off += 4
 	s := v.Want[:]
 	for i := range s {
 		p := &s[i]
+		if uint64(len(p.Data)) > 4294967295 {
+			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("xchar.Req:Want", i)
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
@@ -1472,6 +1499,9 @@ func (v *Resp) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Done)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), 4294967295, "xchar.Resp:Done")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Done)))
 	off += 4
@@ -1481,6 +1511,9 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[0:4], s[i])
 		off += 4
 	}
+	if uint64(len(v.Rejected)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), 4294967295, "xchar.Resp:Rejected")
+	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Rejected)))
 	off += 4
@@ -1489,6 +1522,9 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s2[i2])
 		off += 4
+	}
+	if uint64(len(v.Pending)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), 4294967295, "xchar.Resp:Pending")
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Pending)))
@@ -1689,6 +1725,9 @@ func (v *Upd) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len(v.Now.Data)) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), 4294967295, "xchar.Upd:Now.Data")
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Now.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Now.Data)))

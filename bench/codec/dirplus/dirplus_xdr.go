@@ -2539,6 +2539,9 @@ func (v *Blob) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if uint64(len((*v))) > 4294967295 {
+		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "dirplus.Blob:")
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4

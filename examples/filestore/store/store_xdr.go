@@ -1236,7 +1236,7 @@ func (v *ReadRes) ResetXDR() {
 // Program STORE_PROGRAM and its procedures (RFC 5531 §12).
 const (
 	Program   = 536870980 // program STORE_PROGRAM
-	ProgramV1 = 1         // version STORE_V1
+	Version1  = 1         // version STORE_V1
 	ProcNull  = 0         // procedure STORE_NULL: void to void
 	ProcWrite = 1         // procedure STORE_WRITE: store_write_args to store_write_res
 	ProcRead  = 2         // procedure STORE_READ: store_read_args to store_read_res
