@@ -143,12 +143,12 @@ func (c *Conn) step(events []engine.Event) {
 	f := c.engine.Step(time.Since(c.start), events)
 	if len(f.Recvs) > 0 {
 		if _, err := c.qp.PostRecv(f.Recvs); err != nil {
-			c.post(engine.Event{Kind: engine.EventBroken, Err: err})
+			c.refused(err)
 		}
 	}
 	if len(f.Sends) > 0 {
 		if _, err := c.qp.PostSend(f.Sends); err != nil {
-			c.post(engine.Event{Kind: engine.EventBroken, Err: err})
+			c.refused(err)
 		}
 	}
 	if f.Fail != nil {
@@ -172,6 +172,15 @@ func (c *Conn) step(events []engine.Event) {
 	if f.Deadline > 0 {
 		c.wake(f.Deadline)
 	}
+}
+
+// refused deals with a post that the provider did not take. If the connection
+// has just ended, and lost is still to be called, that is the reason to tell.
+func (c *Conn) refused(err error) {
+	if why := c.qp.Err(); why != nil {
+		err = why
+	}
+	c.post(engine.Event{Kind: engine.EventBroken, Err: err})
 }
 
 // wake arms the timer if it is not. A deadline that moved later since is
