@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// plain is a client and a server over mem, without tracing.
-func plain(t testing.TB, h rdmaio.Handler) *rdmaio.Conn {
+// plain is a client and a server over mem, without tracing. cfg is for both.
+func plain(t testing.TB, h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Conn {
 	t.Helper()
 	n := mem.New(nil)
 	client, err := n.Open("client", nil)
@@ -23,11 +23,11 @@ func plain(t testing.TB, h rdmaio.Handler) *rdmaio.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := rdmaio.Listen(context.Background(), server, "there", h, nil)
+	s, err := rdmaio.Listen(context.Background(), server, "there", h, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := rdmaio.Dial(context.Background(), client, "there", nil)
+	c, err := rdmaio.Dial(context.Background(), client, "there", cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,17 +88,19 @@ func TestAllocations(t *testing.T) {
 		}(), 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn := plain(t, c.h)
-			xid := uint32(0)
-			if n := testing.AllocsPerRun(200, func() { xid++; again(t, conn, c.call, xid) }); n > c.max {
-				t.Errorf("%v allocations, at most %v expected", n, c.max)
+			for _, cfg := range []*rdmaio.Config{nil, {RemoteInvalidate: 1}} {
+				conn := plain(t, c.h, cfg)
+				xid := uint32(0)
+				if n := testing.AllocsPerRun(200, func() { xid++; again(t, conn, c.call, xid) }); n > c.max {
+					t.Errorf("%+v: %v allocations, at most %v expected", cfg, n, c.max)
+				}
 			}
 		})
 	}
 }
 
 func benchmark(b *testing.B, h rdmaio.Handler, call *rdmaio.Call, n int64) {
-	c := plain(b, h)
+	c := plain(b, h, nil)
 	b.ReportAllocs()
 	b.SetBytes(n)
 	for xid := uint32(1); b.Loop(); xid++ {
@@ -122,7 +124,7 @@ func BenchmarkRead64K(b *testing.B) {
 
 // BenchmarkCall128x32 is 32 callers at a time.
 func BenchmarkCall128x32(b *testing.B) {
-	c := plain(b, &file{t: b})
+	c := plain(b, &file{t: b}, nil)
 	var xid atomic.Uint32
 	b.ReportAllocs()
 	b.SetParallelism(16) // times GOMAXPROCS

@@ -73,7 +73,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	defer func() { c.slots <- s }()
 
 	e := &s.call
-	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply = call.xid(), s, nil, false, nil, 0
+	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.Ended = call.xid(), s, nil, false, nil, 0, 0
 	if err := c.prepare(s, call); err != nil {
 		return nil, fail(s, errors.Join(err, c.conclude(s)))
 	}
@@ -145,7 +145,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		return err
 	}
 
-	room := c.set.InlineSend - header.PrefixSize - e.Lists.Size()
+	room := c.terms.Send - header.PrefixSize - e.Lists.Size()
 	if call.size(all) <= room {
 		e.Payload = call.pieces(e.Payload, all)
 		return nil
@@ -160,8 +160,8 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	}
 	if need+items > room {
 		return &SizeError{
-			What: "header of the Call", Need: c.set.InlineSend - room + need + items, Limit: c.set.InlineSend,
-			Hint: "use fewer items and results, or a larger Config.InlineSend on both sides",
+			What: "header of the Call", Need: c.terms.Send - room + need + items, Limit: c.terms.Send,
+			Hint: "use fewer items and results, or a larger Config.InlineSend here and InlineRecv at the peer",
 		}
 	}
 	if long {
@@ -189,7 +189,6 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 
 // offer registers memory for results and the reply.
 func (c *Conn) offer(s *slot, call *Call) error {
-	const access = verbs.AccessLocalWrite | verbs.AccessRemoteWrite // R304
 	l := &s.call.Lists
 	last := len(call.Results)
 	for last > 0 && len(call.Results[last-1]) == 0 {
@@ -200,18 +199,18 @@ func (c *Conn) offer(s *slot, call *Call) error {
 		if len(buf) == 0 {
 			continue
 		}
-		if err := c.register(s, chunk[:0], buf, access); err != nil {
+		if err := c.register(s, chunk[:0], buf); err != nil {
 			return err
 		}
 	}
 	// A reply chunk is due if the largest reply does not come inline with the lists it returns (RFC 8166 §4.3.3).
-	if n := len(call.ReplyBuf); n > c.set.InlineRecv-header.PrefixSize-l.Size() {
+	if n := len(call.ReplyBuf); n > c.terms.Recv-header.PrefixSize-l.Size() {
 		l.HasReply = true
 		for range c.segments(n) {
 			l.Reply = append(l.Reply, header.Segment{})
 		}
 		s.call.ReplyTo = nil // the peer can write there until the key has ended
-		return c.register(s, l.Reply[:0], call.ReplyBuf, access)
+		return c.register(s, l.Reply[:0], call.ReplyBuf)
 	}
 	return nil
 }
@@ -219,24 +218,35 @@ func (c *Conn) offer(s *slot, call *Call) error {
 // segments is how many a chunk of n bytes has.
 func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.SegmentSize }
 
-// register makes a region of buf for this Call, and appends its segments to to.
-func (c *Conn) register(s *slot, to []header.Segment, buf []byte, access verbs.Access) error {
+// region registers memory of a Call for the peer. If the peer may end keys it
+// may end any of them: it cannot tell which are meant (RFC 8797 §3.2).
+func (c *Conn) region(s *slot, buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	if c.terms.RemoteInvalidate {
+		access |= verbs.AccessRemoteInvalidate
+	}
 	mr, err := c.pool.Register(buf, access)
+	if err == nil {
+		s.regions = append(s.regions, mr)
+	}
+	return mr, err
+}
+
+// register makes a region of buf to be written to, and appends its segments to to.
+func (c *Conn) register(s *slot, to []header.Segment, buf []byte) error {
+	mr, err := c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite) // R304
 	if err != nil {
 		return err
 	}
-	s.regions = append(s.regions, mr)
 	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), len(buf), uint32(c.set.SegmentSize))
 	return nil
 }
 
 // readChunk offers data to be fetched.
 func (c *Conn) readChunk(s *slot, position uint32, data []byte) error {
-	mr, err := c.pool.Register(data, verbs.AccessRemoteRead) // R304
+	mr, err := c.region(s, data, verbs.AccessRemoteRead) // R304
 	if err != nil {
 		return err
 	}
-	s.regions = append(s.regions, mr)
 	var few [4]header.Segment
 	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), len(data), uint32(c.set.SegmentSize)) {
 		s.call.Lists.Reads = append(s.call.Lists.Reads, header.ReadSegment{Position: position, Segment: seg})
@@ -244,12 +254,16 @@ func (c *Conn) readChunk(s *slot, position uint32, data []byte) error {
 	return nil
 }
 
-// conclude ends the keys of a Call. If one cannot be ended the connection goes,
+// conclude ends the keys of a Call that the peer has not ended. If one cannot be ended the connection goes,
 // which ends it too (RFC 8166 §4.5.4; R329).
 func (c *Conn) conclude(s *slot) error {
 	var failed error
 	for i, mr := range s.regions {
-		if err := c.pool.Release(mr); err != nil {
+		release := c.pool.Release
+		if s.call.Ended != 0 && mr.RKey() == s.call.Ended {
+			release = c.pool.Ended // and all others by ourselves (R263)
+		}
+		if err := release(mr); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
 			c.post(engine.Event{Kind: engine.EventClose, Err: failed})
 			<-c.ctx.Done()

@@ -93,7 +93,10 @@ func closeAfter(t *testing.T, who string, steps int) (finished bool) {
 	live := make(map[uint32]bool)
 	for _, e := range w.rec.Events() {
 		switch {
-		case e.Device != "client" || e.RKey == 0:
+		case e.Device != "client":
+		case e.Kind == trace.Complete:
+			delete(live, e.InvalidateRKey)
+		case e.RKey == 0:
 		case e.Kind == trace.Register, e.Kind == trace.Reregister:
 			live[e.RKey] = true
 		case e.Kind == trace.Invalidate, e.Kind == trace.Deregister:

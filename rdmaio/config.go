@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -19,10 +21,18 @@ type Config struct {
 	// of InlineRecv bytes and a send buffer of InlineSend. Default 32.
 	Credits int
 
-	// InlineSend and InlineRecv are the inline thresholds: how large a message is sent
-	// and received without chunks, header included, bytes (RFC 8166 §3.3.2). Default, and
-	// least, 1024. InlineSend must not be more than what the peer receives.
+	// InlineSend and InlineRecv are how large a message this side sends and receives
+	// without chunks at most, header included, bytes. Default 4096, within 1024 and
+	// 256 KiB, rounded down to a multiple of 1024. What holds, each way, is the lesser of what
+	// one side sends and the other receives, as they tell each other when the
+	// connection is set up (RFC 8797 §4.2); 1024 with a peer that does not tell.
 	InlineSend, InlineRecv int
+
+	// RemoteInvalidate lets the server end one key of each Call along with its reply, which
+	// saves the client doing so, if both sides want it and their devices can (RFC 8797
+	// §4.1). Positive: on; negative, and the default: off, since with it the reply to a
+	// cancelled Call that had chunks breaks the connection: the key it names has ended.
+	RemoteInvalidate int
 
 	// MaxPull is how many bytes one Call may make the server fetch by RDMA Read.
 	// Default 1 MiB + 64 KiB; negative: as many as a slice can hold.
@@ -56,10 +66,9 @@ type Config struct {
 // settings are a Config with its defaults.
 type settings struct {
 	Config
-	limits chunk.Limits
+	limits  chunk.Limits
+	private header1.Private // what this side says of itself
 }
-
-const leastInline = 1024 // RFC 8166 §3.3.3; R36
 
 // settings fills in defaults and refuses what cannot work on the device.
 func (cfg *Config) settings(a *verbs.DeviceAttributes) (settings, error) {
@@ -85,8 +94,8 @@ func (cfg *Config) settings(a *verbs.DeviceAttributes) (settings, error) {
 		}
 	}
 	number("Credits", &s.Credits, 32, 1, a.MaxRecvWR)
-	number("InlineSend", &s.InlineSend, leastInline, leastInline, math.MaxInt32)
-	number("InlineRecv", &s.InlineRecv, leastInline, leastInline, math.MaxInt32)
+	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, header1.MostInline)
+	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, header1.MostInline)
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)
 	number("SegmentSize", &s.SegmentSize, 1<<30, 1, math.MaxInt32)
 	off(&s.MaxPull, 1<<20+64<<10, math.MaxInt/2)
@@ -101,9 +110,25 @@ func (cfg *Config) settings(a *verbs.DeviceAttributes) (settings, error) {
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
+	s.private = header1.DefaultPrivate()
+	if a.MaxPrivateData >= header1.PrivateSize { // else the peer cannot be told (RFC 8797 §4)
+		s.private = header1.Private{
+			Send: header1.InlineSize(s.InlineSend), Recv: header1.InlineSize(s.InlineRecv),
+			RemoteInvalidate: s.RemoteInvalidate > 0 && a.RemoteInvalidate,
+		}
+	}
 	s.limits = chunk.Limits{
 		Bytes: uint64(s.MaxPull), Segments: s.MaxSegments, Chunks: s.MaxChunks,
 		Requests: s.SendQueue, Transfer: min(a.MaxMessageSize, math.MaxInt32),
 	}
 	return s, err
+}
+
+// params is our part in setting up a connection: nothing before our private data,
+// since there are peers that look at its start only (A30).
+func (s *settings) params() *verbs.ConnParams {
+	if s.private == header1.DefaultPrivate() {
+		return nil // says the same (RFC 8797 §5.1)
+	}
+	return &verbs.ConnParams{PrivateData: s.private.Append(nil)}
 }

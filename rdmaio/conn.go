@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -20,6 +22,7 @@ type Conn struct {
 	pool    *mrpool.Pool
 	memory  []*mrpool.Buffer // of Receives and send buffers
 	handler Handler          // of a responder
+	terms   header.Terms     // set before any Call or message
 	start   time.Time
 
 	slots  chan *slot      // free ones; a Call holds one
@@ -39,7 +42,7 @@ const keepBytes = 16 << 20
 // newConn makes a connection up to the point where it can be dialed or accepted,
 // its Receives posted. Everything is undone by Close.
 func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Conn, err error) {
-	c := &Conn{set: set, handler: h, start: time.Now(), slots: make(chan *slot, set.Credits)}
+	c := &Conn{set: set, handler: h, terms: header.DefaultTerms(), start: time.Now(), slots: make(chan *slot, set.Credits)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.driver.init()
 	defer func() {
@@ -61,10 +64,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Co
 		return nil, err
 	}
 	cfg := engine.Config{Role: role, SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout}
-	if cfg.Send, err = c.buffers(set.InlineSend); err != nil {
+	if cfg.Send, err = c.buffers(set.private.Send); err != nil {
 		return nil, err
 	}
-	if cfg.Recv, err = c.buffers(set.InlineRecv); err != nil {
+	if cfg.Recv, err = c.buffers(set.private.Recv); err != nil {
 		return nil, err
 	}
 	c.engine = engine.New(cfg)
@@ -102,10 +105,22 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	if err != nil {
 		return nil, err
 	}
-	if _, err := dev.Dial(ctx, addr, c.qp, nil); err != nil {
+	info, err := dev.Dial(ctx, addr, c.qp, set.params())
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	c.agree(info.PrivateData)
 	return c, nil
+}
+
+// agree settles what the connection can do, by the private data that the peer sent.
+// Our Receives were posted with the size we advertised before we did (R215).
+func (c *Conn) agree(private []byte) {
+	peer, said := header1.FindPrivate(private)
+	c.terms = header1.Agree(c.set.private, peer)
+	c.post(engine.Event{Kind: engine.EventTerms, Terms: c.terms})
+	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_said", said,
+		"send", c.terms.Send, "receive", c.terms.Recv, "remote_invalidate", c.terms.RemoteInvalidate)
 }
 
 // Done is closed when the connection is gone; Err tells why.
@@ -162,6 +177,10 @@ type Stats struct {
 	Regions       int    // region objects alive for these
 	Buffers       int    // buffers of the transport alive: messages, and Calls put together
 	BufferBytes   uint64
+
+	// What was agreed on with the peer: see Config.
+	InlineSend, InlineRecv int
+	RemoteInvalidate       bool
 }
 
 // Stats returns the counts as of the last event that was finished with.
@@ -169,6 +188,7 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	s := Stats{Stats: c.stats}
 	c.mu.Unlock()
+	s.InlineSend, s.InlineRecv, s.RemoteInvalidate = c.terms.Send, c.terms.Recv, c.terms.RemoteInvalidate
 	p := c.pool.Stats()
 	s.Registrations, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Regions, p.Buffers, p.BufferBytes
 	return s

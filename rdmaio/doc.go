@@ -15,12 +15,27 @@
 // that registers Go memory no byte of them is copied by the processor on the way
 // between the two, but for what the provider itself does.
 //
+// # What the two sides agree on
+//
+// When a connection is set up each side tells the other how large a message it sends
+// and takes inline, and whether it is for the end of keys by replies, in the
+// private data of connection management (RFC 8797). What holds is in Stats: each
+// way the lesser of the two sizes, and Config.RemoteInvalidate if both are for it. With a
+// peer that tells nothing, or nothing that can be understood, 1024 bytes, and every
+// side ends its own keys. Receives of the size told are posted before it is told.
+//
+// A server then ends one key of a Call, of its choice, together with its reply; the
+// client ends all others. A peer that ends any other key than one that it was
+// given for the very Call loses the connection (ErrInvalidated), and all Calls
+// in progress on it fail.
+//
 // # Whose memory
 //
 // Everything a Call names belongs to the transport while Conn.Call runs, and is
 // the caller's again when it returns, whatever it returns: keys are invalidated first (RFC 8166 §4.4.1).
 // So a cancelled context ends the wait at once, and a peer that is late
-// with its access loses the connection, not the caller its data.
+// with its access loses the connection, not the caller its data. (The end of a key by a
+// late reply is such an access, which is why Config.RemoteInvalidate is to be asked for.)
 // What a Request shows, and what its answer names, belongs to the other side
 // until the done function of Request.Reply ran.
 //

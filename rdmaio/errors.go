@@ -23,6 +23,9 @@ var (
 	// ErrHeapMemory: the device registers memory of its own only (DeviceAttributes.HeapMemory
 	// is false), and a chunk was due for bytes elsewhere. Inline messages work.
 	ErrHeapMemory = mrpool.ErrHeapMemory
+	// ErrInvalidated: the peer ended a key that it was not given for that Call, or without an agreement; the
+	// connection is gone.
+	ErrInvalidated = engine.ErrInvalidated
 	// ErrTimeout: posted work did not complete in Config.WorkTimeout; the connection is gone.
 	ErrTimeout = engine.ErrTimeout
 )

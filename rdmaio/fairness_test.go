@@ -33,7 +33,7 @@ func TestNobodyIsKept(t *testing.T) {
 			time.Sleep(100 * time.Microsecond) // until that one is in the queue
 		}
 		r.Reply(rdmaio.Message{Inline: replyHeader(xid).buf}, nil)
-	}))
+	}), nil)
 	again(t, c, smallCall(), 1)
 	if n := served.Load(); n >= chain {
 		t.Errorf("the first caller was kept until %d Calls of others were served", n)

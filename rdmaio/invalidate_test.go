@@ -54,7 +54,7 @@ func TestCannotInvalidate(t *testing.T) {
 	w.serve(&file{t: t, data: pattern(5000, 1)}, nil)
 	fired := 0
 	w.client = stubborn{w.client, &fired}
-	c := w.dial(nil)
+	c := w.dial(&rdmaio.Config{RemoteInvalidate: -1}) // or the server would do it
 	_, err := c.Call(context.Background(), readCall(1, 0, make([]byte, 5000)))
 	var ce *rdmaio.CallError
 	if !errors.Is(err, errStubborn) || !errors.As(err, &ce) || !ce.MayHaveRun {

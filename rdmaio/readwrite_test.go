@@ -5,7 +5,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/internal/golden"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -15,7 +15,7 @@ func oneSendEach(t *testing.T, list []trace.Event) {
 	t.Helper()
 	for _, dev := range []string{"client", "server"} {
 		if n := count(list, func(e *trace.Event) bool {
-			return e.Kind == trace.PostSend && e.Device == dev && e.Opcode == verbs.Send
+			return e.Device == dev && sends(e)
 		}); n != 1 {
 			t.Errorf("%s posted %d Sends for one RPC", dev, n)
 		}
@@ -30,20 +30,25 @@ func oneSendEach(t *testing.T, list []trace.Event) {
 	}
 }
 
-// keysEnded asserts that every key the client registered was invalidated, in this history.
+// keysEnded asserts that every key the client registered was invalidated once, in this history: by itself,
+// or by the server.
 func keysEnded(t *testing.T, list []trace.Event, want int) {
 	t.Helper()
 	live, seen := make(map[uint32]bool), 0
 	for _, e := range list {
-		if e.Device != "client" || e.RKey == 0 {
+		key := max(e.RKey, e.InvalidateRKey) // an event has one of them
+		if e.Device != "client" || key == 0 {
 			continue
 		}
 		switch e.Kind {
 		case trace.Register, trace.Reregister:
-			live[e.RKey] = true
+			live[key] = true
 			seen++
-		case trace.Invalidate:
-			delete(live, e.RKey)
+		case trace.Invalidate, trace.Complete:
+			if !live[key] {
+				t.Errorf("T79: key %#x was ended twice", key)
+			}
+			delete(live, key)
 		}
 	}
 	if seen != want || len(live) != 0 {
@@ -51,51 +56,53 @@ func keysEnded(t *testing.T, list []trace.Event, want int) {
 	}
 }
 
-// A WRITE-like Call: the server fetches the data from the caller's own slice,
-// right to its place in the message (R57, R60, R63, R72, R302, R304).
-func TestWriteLike(t *testing.T) {
-	w := newWorld(t)
-	f := &file{t: t}
-	w.serve(f, nil)
-	c := w.dial(nil)
+// writes makes a WRITE-like Call and checks what came.
+func writes(t *testing.T, c *rdmaio.Conn, f *file) {
+	t.Helper()
 	data := pattern(65536+3, 1) // with roundup
-	mark := len(w.rec.Events())
 	reply, err := c.Call(context.Background(), writeCall(0x11, 0, data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := w.since(mark)
 	if !bytes.Equal(f.data, data) {
 		t.Error("the server has other data")
 	}
 	if want := 24 + 16; len(reply.Message) != want {
 		t.Errorf("reply of %d bytes, want %d", len(reply.Message), want)
 	}
-	golden.CheckString(t, "testdata/write.golden", render(list))
+}
+
+// A WRITE-like Call: the server fetches the data from the caller's own slice,
+// right to its place in the message (R57, R60, R63, R72, R302, R304), and ends the key with the Reply (R265).
+func TestWriteLike(t *testing.T) { overEach(t, writeLike) }
+
+func writeLike(t *testing.T, w *world) {
+	f := &file{t: t}
+	w.serve(f, nil)
+	c := w.dial(nil)
+	mark := len(w.rec.Events())
+	writes(t, c, f)
+	list := w.since(mark)
+	w.golden(t, "testdata/write.golden", list)
 	oneSendEach(t, list)
 	keysEnded(t, list, 1)
 	if n := count(list, func(e *trace.Event) bool {
-		return e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead && e.Length == len(data)
+		return e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead && e.Length == len(f.data)
 	}); n != 1 {
 		t.Errorf("%d RDMA Reads of the data, want 1", n)
 	}
 }
 
-// A READ-like Call: the server writes from the file's memory into the caller's
-// slice (R76, R78 to R81, R90).
-func TestReadLike(t *testing.T) {
-	w := newWorld(t)
-	f := &file{t: t, data: pattern(50001, 2)}
-	w.serve(f, nil)
-	c := w.dial(nil)
+// reads makes a READ-like Call and checks what came, and where.
+func reads(t *testing.T, c *rdmaio.Conn, f *file) {
+	t.Helper()
+	f.data = pattern(50001, 2)
 	const poison = 0xa5
 	buf := bytes.Repeat([]byte{poison}, 65536)
-	mark := len(w.rec.Events())
 	reply, err := c.Call(context.Background(), readCall(0x12, 1, buf))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := w.since(mark)
 	data, err := readReply(reply)
 	if err != nil {
 		t.Fatal(err)
@@ -110,19 +117,33 @@ func TestReadLike(t *testing.T) {
 	if rest := bytes.Trim(buf[len(data):], "\xa5"); len(rest) != 0 {
 		t.Errorf("%d bytes behind the data were touched", len(rest))
 	}
-	golden.CheckString(t, "testdata/read.golden", render(list))
+}
+
+// A READ-like Call: the server writes from the file's memory into the caller's
+// slice (R76, R78 to R81, R90).
+func TestReadLike(t *testing.T) { overEach(t, readLike) }
+
+func readLike(t *testing.T, w *world) {
+	f := &file{t: t}
+	w.serve(f, nil)
+	c := w.dial(nil)
+	mark := len(w.rec.Events())
+	reads(t, c, f)
+	list := w.since(mark)
+	w.golden(t, "testdata/read.golden", list)
 	oneSendEach(t, list)
 	keysEnded(t, list, 1)
 	if n := count(list, func(e *trace.Event) bool {
-		return e.Kind == trace.PostSend && e.Opcode == verbs.RDMAWrite && e.Length == len(data)
+		return e.Kind == trace.PostSend && e.Opcode == verbs.RDMAWrite && e.Length == len(f.data)-1
 	}); n != 1 {
 		t.Errorf("%d RDMA Writes of the data, want 1", n)
 	}
 }
 
 // Small data is not worth a chunk: it goes inline, with no registration (R35).
-func TestSmallWriteIsInline(t *testing.T) {
-	w := newWorld(t)
+func TestSmallWriteIsInline(t *testing.T) { overEach(t, smallWriteIsInline) }
+
+func smallWriteIsInline(t *testing.T, w *world) {
 	f := &file{t: t}
 	w.serve(f, nil)
 	c := w.dial(nil)
@@ -140,8 +161,9 @@ func TestSmallWriteIsInline(t *testing.T) {
 }
 
 // The read that ends the file has no data: the chunk comes back unused (R85, T55).
-func TestReadOfNothing(t *testing.T) {
-	w := newWorld(t)
+func TestReadOfNothing(t *testing.T) { overEach(t, readOfNothing) }
+
+func readOfNothing(t *testing.T, w *world) {
 	w.serve(&file{t: t}, nil)
 	c := w.dial(nil)
 	reply, err := c.Call(context.Background(), readCall(1, 0, make([]byte, 4096)))
@@ -154,8 +176,9 @@ func TestReadOfNothing(t *testing.T) {
 }
 
 // An empty place asks for the result inline (R86): no chunk is offered, the data comes in the reply.
-func TestReadInline(t *testing.T) {
-	w := newWorld(t)
+func TestReadInline(t *testing.T) { overEach(t, readInline) }
+
+func readInline(t *testing.T, w *world) {
 	f := &file{t: t, data: pattern(301, 4)}
 	w.serve(f, nil)
 	c := w.dial(nil)
@@ -172,8 +195,9 @@ func TestReadInline(t *testing.T) {
 
 // Every size around the threshold, both ways: the same bytes arrive, whatever
 // the shape (R33, R37, R44).
-func TestSizesAroundTheThreshold(t *testing.T) {
-	w := newWorld(t)
+func TestSizesAroundTheThreshold(t *testing.T) { overEach(t, sizesAroundTheThreshold) }
+
+func sizesAroundTheThreshold(t *testing.T, w *world) {
 	f := &file{t: t}
 	w.serve(f, nil)
 	c := w.dial(nil)

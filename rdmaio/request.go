@@ -65,7 +65,7 @@ func (r *Request) Places() []int {
 
 // ReplyRoom tells how large a reply may be, without what goes to Places, bytes.
 func (r *Request) ReplyRoom() int {
-	return max(r.conn.set.InlineSend-header.PrefixSize-r.req.Lists.Size(), int(header.Total(r.req.Lists.Reply)))
+	return max(r.conn.terms.Send-header.PrefixSize-r.req.Lists.Size(), int(header.Total(r.req.Lists.Reply)))
 }
 
 // Reply answers. Items of m go to the places in their order, each at its own
@@ -115,7 +115,7 @@ func (r *Request) plan(m *Message) error {
 		a.Data = append(a.Data, sge)
 	}
 	n := m.size(back)
-	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.set.InlineSend {
+	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.terms.Send {
 		a.Payload = m.pieces(a.Payload, back)
 		return nil
 	}

@@ -77,10 +77,11 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		}
 		return
 	}
+	c.agree(req.PrivateData())
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
-	if _, err = req.Accept(ctx, c.qp, nil); err != nil {
+	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
 		log.Debug("rdmaio: accept", "reason", err)
 	} else {
 		select {

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/golden"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -20,7 +22,8 @@ func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 // keys that are the same in each run.
 type world struct {
 	t              testing.TB
-	net            *mem.Network
+	net            *mem.Network // nil over another provider
+	at, addr       string       // where to listen; where to dial
 	client, server verbs.Device
 	serverMem      *mem.Device
 	rec            *trace.Recorder
@@ -28,32 +31,73 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, net: mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})}), rec: trace.NewRecorder(1 << 20)}
-	tr := trace.New(trace.Config{Sink: w.rec.Add})
-	open := func(name string) verbs.Device {
+	w := &world{t: t, at: "there", addr: "there", net: mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})})}
+	w.open(func(name string) (verbs.Device, error) {
 		d, err := w.net.Open(name, nil)
+		w.serverMem = d
+		return d, err
+	})
+	return w
+}
+
+// newTCPWorld is the same over loopback TCP. There the order of events is not the same in each run.
+func newTCPWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{t: t, at: "127.0.0.1:0"}
+	w.open(func(name string) (verbs.Device, error) { return rdmatcp.Open(&rdmatcp.Config{Name: name}) })
+	return w
+}
+
+// open makes the devices, with one history of both.
+func (w *world) open(dev func(name string) (verbs.Device, error)) {
+	w.rec = trace.NewRecorder(1 << 20)
+	tr := trace.New(trace.Config{Sink: w.rec.Add})
+	traced := func(name string) verbs.Device {
+		d, err := dev(name)
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
-		t.Cleanup(func() { // R285: nothing is left of anything
+		w.t.Cleanup(func() { // R285: nothing is left of anything
 			if err := d.Close(); err != nil {
-				t.Error(err)
+				w.t.Error(err)
 			}
 		})
-		w.serverMem = d
 		return tr.Device(d)
 	}
-	w.client, w.server = open("client"), open("server")
-	return w
+	w.client, w.server = traced("client"), traced("server")
+}
+
+// overEach runs a test over each provider.
+func overEach(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Run("mem", func(t *testing.T) { test(t, newWorld(t)) })
+	t.Run("rdmatcp", func(t *testing.T) { test(t, newTCPWorld(t)) })
+}
+
+// least makes the thresholds of a Config the least ones unless it names others: most tests
+// here have messages of a size made for those. And it allows what has more to go wrong, the end of
+// keys by the server, unless that is off.
+func least(cfg *rdmaio.Config) *rdmaio.Config {
+	var c rdmaio.Config
+	if cfg != nil {
+		c = *cfg
+	}
+	if c.InlineSend == 0 && c.InlineRecv == 0 {
+		c.InlineSend, c.InlineRecv = 1024, 1024
+	}
+	if c.RemoteInvalidate == 0 {
+		c.RemoteInvalidate = 1
+	}
+	return &c
 }
 
 // serve starts a server, which ends with the test.
 func (w *world) serve(h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Server {
 	w.t.Helper()
-	s, err := rdmaio.Listen(context.Background(), w.server, "there", h, cfg)
+	s, err := rdmaio.Listen(context.Background(), w.server, w.at, h, least(cfg))
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.addr = s.Addr()
 	w.t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			w.t.Error(err)
@@ -65,7 +109,7 @@ func (w *world) serve(h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Server {
 // dial connects a client, which ends with the test.
 func (w *world) dial(cfg *rdmaio.Config) *rdmaio.Conn {
 	w.t.Helper()
-	c, err := rdmaio.Dial(context.Background(), w.client, "there", cfg)
+	c, err := rdmaio.Dial(context.Background(), w.client, w.addr, least(cfg))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -99,6 +143,14 @@ func render(list []trace.Event) string {
 	return b.String()
 }
 
+// golden compares a history with one on file, where it is always the same.
+func (w *world) golden(t *testing.T, name string, list []trace.Event) {
+	t.Helper()
+	if w.net != nil {
+		golden.CheckString(t, name, render(list))
+	}
+}
+
 // count is how many events match.
 func count(list []trace.Event, match func(e *trace.Event) bool) (n int) {
 	for i := range list {
@@ -107,6 +159,11 @@ func count(list []trace.Event, match func(e *trace.Event) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// sends reports whether e posts a message.
+func sends(e *trace.Event) bool {
+	return e.Kind == trace.PostSend && (e.Opcode == verbs.Send || e.Opcode == verbs.SendWithInvalidate)
 }
 
 func pattern(n int, seed uint64) []byte {

@@ -125,6 +125,12 @@ func (p *Pool) Release(mr verbs.MemoryRegion) error {
 	if err := mr.Invalidate(); err != nil {
 		return err
 	}
+	return p.Ended(mr)
+}
+
+// Ended takes a region back that the peer has invalidated, as the completion of
+// a Receive reported: nothing is left to be waited for.
+func (p *Pool) Ended(mr verbs.MemoryRegion) error {
 	p.mu.Lock()
 	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
 	if keep {

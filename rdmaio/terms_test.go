@@ -1,0 +1,350 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// inline gives a Config with thresholds.
+func inline(send, recv int) *rdmaio.Config { return &rdmaio.Config{InlineSend: send, InlineRecv: recv} }
+
+// thresholdsHold is an oracle over a history: no message is larger than agreed, and whoever was told of a
+// size had Receives of it posted before (R37, R38, R215).
+func thresholdsHold(list []trace.Event, clientToServer, serverToClient, clientRecv, serverRecv int) error {
+	most := map[string]int{"client": clientToServer, "server": serverToClient}
+	room := map[string]int{"client": clientRecv, "server": serverRecv}
+	posted := make(map[string]int)
+	for _, e := range list {
+		switch {
+		case sends(&e) && e.Length > most[e.Device]:
+			return fmt.Errorf("event %d: %s sends %d bytes, at most %d were agreed on", e.Seq, e.Device, e.Length, most[e.Device])
+		case e.Kind == trace.PostRecv && e.Length != room[e.Device]:
+			return fmt.Errorf("event %d: %s posts a Receive of %d bytes, it advertised %d", e.Seq, e.Device, e.Length, room[e.Device])
+		case e.Kind == trace.PostRecv:
+			posted[e.Device]++
+		case e.Kind == trace.Dial || e.Kind == trace.Accept:
+			if posted[e.Device] != 32 {
+				return fmt.Errorf("event %d: %s tells its size with %d Receives posted", e.Seq, e.Device, posted[e.Device])
+			}
+		}
+	}
+	return nil
+}
+
+// RFC 8797 §4.2, R37, R38: thresholds each way, whatever the two sides would like, and messages of every
+// size around them.
+func TestThresholds(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		client, server *rdmaio.Config
+		call, reply    int // thresholds
+	}{
+		{"both 4096", inline(4096, 4096), inline(4096, 4096), 4096, 4096},
+		{"an old server", inline(4096, 4096), inline(1024, 1024), 1024, 1024},
+		{"an old client", inline(1024, 1024), inline(4096, 4096), 1024, 1024},
+		{"each way another", inline(2048, 8192), inline(3072, 16384), 2048, 3072},
+		{"receivers decide", inline(65536, 1024), inline(65536, 5120), 5120, 1024},
+		{"not a multiple of 1024: rounded down", inline(4095, 2049), inline(4096, 4096), 3072, 2048},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			overEach(t, func(t *testing.T, w *world) {
+				f := &file{t: t}
+				s := w.serve(f, c.server)
+				conn := w.dial(c.client)
+				for xid, n := uint32(1), c.call-200; n <= c.call+8; n += 4 {
+					data := pattern(n, uint64(n))
+					if _, err := conn.Call(context.Background(), writeCall(xid, 0, data)); err != nil || !bytes.Equal(f.data, data) {
+						t.Fatalf("WRITE of %d bytes: %v", n, err)
+					}
+					xid++
+				}
+				for xid, n := uint32(1000), c.reply-200; n <= c.reply+8; n += 4 {
+					f.data = pattern(n, uint64(n))
+					call := readCall(xid, 0, make([]byte, n))
+					call.Results, call.ReplyBuf = nil, make([]byte, n+44)
+					reply, err := conn.Call(context.Background(), call)
+					if err != nil {
+						t.Fatalf("READ of %d bytes: %v", n, err)
+					}
+					if got, err := readReply(reply); err != nil || !bytes.Equal(got, f.data) {
+						t.Fatalf("READ of %d bytes: %v", n, err)
+					}
+					xid++
+				}
+				if st := conn.Stats(); st.InlineSend != c.call || st.InlineRecv != c.reply {
+					t.Errorf("client: %d out, %d in, want %d and %d", st.InlineSend, st.InlineRecv, c.call, c.reply)
+				}
+				for _, sc := range s.Conns() {
+					if st := sc.Stats(); st.InlineSend != c.reply || st.InlineRecv != c.call {
+						t.Errorf("server: %d out, %d in, want %d and %d", st.InlineSend, st.InlineRecv, c.reply, c.call)
+					}
+				}
+				list := w.rec.Events()
+				if err := thresholdsHold(list, c.call, c.reply, c.client.InlineRecv&^1023, c.server.InlineRecv&^1023); err != nil {
+					t.Error(err)
+				}
+				for _, side := range []struct {
+					dev  string
+					size int
+				}{{"client", c.call}, {"server", c.reply}} {
+					if n := count(list, func(e *trace.Event) bool { return e.Device == side.dev && sends(e) && e.Length > side.size-4 }); n == 0 {
+						t.Errorf("%s never used its %d bytes", side.dev, side.size)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The oracle's canary.
+func TestThresholdOracleSees(t *testing.T) {
+	for name, list := range map[string][]trace.Event{
+		"too large a message":             {{Device: "client", Kind: trace.PostSend, Opcode: verbs.Send, Length: 1025}},
+		"too small a Receive":             {{Device: "server", Kind: trace.PostRecv, Length: 1024}},
+		"advertised, but not posted":      {{Device: "server", Kind: trace.Accept}},
+		"the Reply too, which ends a key": {{Device: "server", Kind: trace.PostSend, Opcode: verbs.SendWithInvalidate, Length: 2049}},
+	} {
+		if thresholdsHold(list, 1024, 2048, 4096, 4096) == nil {
+			t.Errorf("%s was not seen", name)
+		}
+	}
+}
+
+// What a nil Config gives: 4096 bytes each way, and no invalidation by the peer.
+func TestDefaultTerms(t *testing.T) {
+	c := plain(t, quick(nil), nil)
+	if st := c.Stats(); st.InlineSend != 4096 || st.InlineRecv != 4096 || st.RemoteInvalidate {
+		t.Errorf("%+v", st)
+	}
+	call := nullCall(1, 4096-28)
+	if _, err := c.Call(context.Background(), call); err != nil {
+		t.Fatal(err)
+	}
+	if st := c.Stats(); st.Registrations != 0 {
+		t.Errorf("a message of 4096 bytes took %d registrations", st.Registrations)
+	}
+}
+
+// 4 KiB less its header, both ways, with one Send each and nothing registered, where 1024 bytes would have needed a
+// chunk (R35).
+func TestLargeInline(t *testing.T) {
+	w := newWorld(t)
+	f := &file{t: t}
+	w.serve(f, inline(4096, 4096))
+	c := w.dial(inline(4096, 4096))
+	mark := len(w.rec.Events())
+	data := pattern(3900, 1)
+	if _, err := c.Call(context.Background(), writeCall(0x21, 0, data)); err != nil || !bytes.Equal(f.data, data) {
+		t.Fatalf("WRITE: %v", err)
+	}
+	list := w.since(mark)
+	oneSendEach(t, list)
+	keysEnded(t, list, 0)
+	w.golden(t, "testdata/write-inline.golden", list)
+}
+
+// R265: one side is enough to leave it off, and then each key is ended by its owner.
+func TestNoRemoteInvalidate(t *testing.T) {
+	off := &rdmaio.Config{RemoteInvalidate: -1}
+	for name, c := range map[string]struct{ client, server *rdmaio.Config }{
+		"client off": {off, nil}, "server off": {nil, off}, "both off": {off, off},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overEach(t, func(t *testing.T, w *world) {
+				f := &file{t: t}
+				w.serve(f, c.server)
+				conn := w.dial(c.client)
+				for _, shape := range []string{"write", "read"} {
+					mark := len(w.rec.Events())
+					if shape == "write" {
+						writes(t, conn, f)
+					} else {
+						reads(t, conn, f)
+					}
+					list := w.since(mark)
+					if name == "both off" {
+						w.golden(t, "testdata/"+shape+"-plain.golden", list)
+					}
+					keysEnded(t, list, 1)
+					if n := count(list, func(e *trace.Event) bool {
+						return e.Opcode == verbs.SendWithInvalidate || e.Access&verbs.AccessRemoteInvalidate != 0
+					}); n != 0 {
+						t.Errorf("%s: %d events of remote invalidation", shape, n)
+					}
+				}
+				if st := conn.Stats(); st.RemoteInvalidate || st.RemoteEnds != 0 {
+					t.Errorf("%+v", st)
+				}
+			})
+		})
+	}
+}
+
+// R263, T79: of several keys the server ends one, and the client all others and
+// only those; each exactly once.
+func TestOneKeyEach(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		w.serve(echo{[]int{2000, 1500}}, nil)
+		c := w.dial(nil)
+		for try := range uint32(3) {
+			e := callHeader(try, 0)
+			e.opaque("item", pattern(4000, 1))
+			call := &rdmaio.Call{Message: e.message(), Results: [][]byte{make([]byte, 2000), make([]byte, 2000)}, ReplyBuf: make([]byte, 4000)}
+			mark := len(w.rec.Events())
+			if _, err := c.Call(context.Background(), call); err != nil {
+				t.Fatal(err)
+			}
+			list := w.since(mark)
+			keysEnded(t, list, 4)
+			own := count(list, func(e *trace.Event) bool { return e.Device == "client" && e.Kind == trace.Invalidate })
+			theirs := count(list, func(e *trace.Event) bool { return e.Device == "client" && e.InvalidateRKey != 0 })
+			if own != 3 || theirs != 1 {
+				t.Errorf("%d keys ended by the client, %d by the server", own, theirs)
+			}
+		}
+		if st := c.Stats(); st.RemoteEnds != 3 || st.Faults != 0 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// R331, A30, B22: what a server makes of private data, and what it says itself, at offset 0.
+func TestPeersPrivateData(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		s := w.serve(&file{t: t}, inline(8192, 4096))
+		for _, c := range []struct {
+			name, private string
+			send, recv    int
+			inv           bool
+		}{
+			{"none", "", 1024, 1024, false},
+			{"a Linux client", "f6ab0e180101 0303", 4096, 4096, true},
+			{"behind other things, at an odd offset", "0080000000 f6ab0e180101 0001", 2048, 1024, true},
+			{"version 2", "f6ab0e180201 0303", 1024, 1024, false},
+			{"cut off", "f6ab0e180101 03", 1024, 1024, false},
+		} {
+			p := newRaw(t, w.client)
+			info, err := w.client.Dial(context.Background(), w.addr, p.qp, &verbs.ConnParams{PrivateData: unhex(t, c.private)})
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			if got := hex.EncodeToString(info.PrivateData); got != "f6ab0e1801010703" {
+				t.Errorf("%s: the server says %s", c.name, got)
+			}
+			found := false
+			for _, sc := range s.Conns() {
+				st := sc.Stats()
+				found = found || st.InlineSend == c.send && st.InlineRecv == c.recv && st.RemoteInvalidate == c.inv
+			}
+			if !found {
+				t.Errorf("%s: no connection with %d out, %d in, invalidate %v", c.name, c.send, c.recv, c.inv)
+			}
+			// R215: what it advertised it takes, whatever the peer said: at once, and as the first message.
+			big := unhex(t, msg(""))
+			p.send(append(big, make([]byte, 4096-len(big))...))
+			if got := p.message(2 * time.Second); len(got) == 0 {
+				t.Errorf("%s: a message of 4096 bytes was not answered", c.name)
+			}
+			if err := p.qp.Disconnect(); err != nil {
+				t.Error(err)
+			}
+			<-p.lost
+			for len(s.Conns()) > 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+}
+
+// B19, R264: a server that ends the key of another Call in flight loses the connection: both Calls
+// fail, neither memory is the peer's any more.
+func TestServerEndsAnothersKey(t *testing.T) {
+	w := newWorld(t)
+	ln, err := w.server.Listen(context.Background(), "there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	p := newRaw(t, w.server)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		req, err := ln.Accept(context.Background())
+		if err == nil {
+			_, err = req.Accept(context.Background(), p.qp, &verbs.ConnParams{PrivateData: unhex(t, "f6ab0e180101 0303")})
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		p.message(2 * time.Second)
+		p.send(unhex(t, "00000001 00000001 00000002 00000000 00000000 00000000 00000000 00000001 00000001 00000000 00000000 00000000 00000000"))
+		first, second := p.message(2*time.Second), p.message(2*time.Second)
+		if len(first) < 32 || len(second) < 32 {
+			t.Error("two Calls did not come")
+			return
+		}
+		n := copy(p.mem, append(append([]byte(nil), first[:16]...), make([]byte, 20)...))
+		if _, err := p.qp.PostSend([]verbs.SendWR{{
+			WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, SGL: []verbs.SGE{{MR: p.mr, Length: n}},
+			InvalidateRKey: uint32(addr(hex.EncodeToString(second[28:32]))),
+		}}); err != nil {
+			t.Error(err)
+		}
+	}()
+	c := w.dial(nil)
+	if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error)
+	for xid := range uint32(2) {
+		go func() {
+			_, err := c.Call(context.Background(), readCall(2+xid, 0, make([]byte, 4096)))
+			errs <- err
+		}()
+	}
+	for range 2 {
+		var ce *rdmaio.CallError
+		if err := <-errs; !errors.Is(err, rdmaio.ErrInvalidated) || !errors.As(err, &ce) || !ce.MayHaveRun {
+			t.Errorf("Call: %v", err)
+		}
+	}
+	if !errors.Is(c.Err(), rdmaio.ErrInvalidated) {
+		t.Errorf("the connection: %v", c.Err())
+	}
+	<-over
+}
+
+// The price of it: a reply to a cancelled Call names a key that has ended, and
+// costs the connection. The caller's memory is safe as ever (R289, R290).
+func TestLateReplyEndsKey(t *testing.T) {
+	w := newWorld(t)
+	h := silent{make(chan *rdmaio.Request, 1)}
+	w.serve(h, nil)
+	c := w.dial(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Call(ctx, readCall(2, 0, make([]byte, 4096)))
+		done <- err
+	}()
+	late := <-h.got
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	late.Reply(rdmaio.Message{Inline: replyHeader(2).buf}, nil)
+	<-c.Done()
+	if !errors.Is(c.Err(), verbs.ErrConnectionBroken) {
+		t.Errorf("ended with %v", c.Err())
+	}
+}
