@@ -4,7 +4,7 @@
 // work requests, completions are polled. Providers (in memory, RDMA framed in
 // TCP, iWARP, Linux kernel verbs) implement it; package verbstest is the
 // acceptance suite each of them passes; package wrap/trace shows what passes
-// through it. It covers reliable connected queue pairs only
+// through it, package wrap/fault makes it go wrong. It covers reliable connected queue pairs only
 // (draft-ietf-nfsv4-rpcrdma-08 §2; R1, R7) and imports the standard library only.
 //
 // # Life of a connection
