@@ -176,7 +176,7 @@ func TestDialFails(t *testing.T) {
 	if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", nil); !errors.Is(err, verbs.ErrConnectionRefused) {
 		t.Errorf("nobody there: %v", err)
 	}
-	for _, cfg := range []rdmaio.Config{{Credits: -1}, {Credits: 1 << 20}, {InlineSend: 1023}, {SendQueue: 1}, {SegmentSize: -1}} {
+	for _, cfg := range []rdmaio.Config{{Credits: -1}, {Credits: 1 << 20}, {InlineSend: 1023}, {InlineRecv: 256<<10 + 1}, {InlineSend: -1}, {SendQueue: 1}, {SegmentSize: -1}} {
 		if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", &cfg); !errors.Is(err, verbs.ErrInvalidValue) {
 			t.Errorf("%+v: %v", cfg, err)
 		}

@@ -217,6 +217,52 @@ func TestOneKeyEach(t *testing.T) {
 	})
 }
 
+// poor is a device that can do less than it could.
+type poor struct {
+	verbs.Device
+	private    int
+	invalidate bool
+}
+
+func (d poor) Attributes() verbs.DeviceAttributes {
+	a := d.Device.Attributes()
+	a.MaxPrivateData, a.RemoteInvalidate = d.private, d.invalidate
+	return a
+}
+
+// RFC 8797 §3.2, §4: what a device cannot do is not promised; and where nothing can
+// be said the defaults hold both ways, for what the peer does not know it cannot allow.
+func TestPoorDevices(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		client, server poor
+		inline         int
+		inv            bool
+	}{
+		{"all they can", poor{nil, 8, true}, poor{nil, 8, true}, 4096, true},
+		{"the client cannot say anything", poor{nil, 7, true}, poor{nil, 64, true}, 1024, false},
+		{"nor can the server", poor{nil, 0, true}, poor{nil, 0, true}, 1024, false},
+		{"the server cannot invalidate", poor{nil, 8, true}, poor{nil, 8, false}, 4096, false},
+		{"keys of the client cannot be ended", poor{nil, 8, false}, poor{nil, 8, true}, 4096, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			c.client.Device, c.server.Device = w.client, w.server
+			w.client, w.server = c.client, c.server
+			f := &file{t: t}
+			s := w.serve(f, inline(4096, 4096))
+			conn := w.dial(inline(4096, 4096))
+			writes(t, conn, f)
+			reads(t, conn, f)
+			for _, sc := range append(s.Conns(), conn) {
+				if st := sc.Stats(); st.InlineSend != c.inline || st.InlineRecv != c.inline || st.RemoteInvalidate != c.inv || (st.RemoteEnds == 2) != c.inv {
+					t.Errorf("%+v", st)
+				}
+			}
+		})
+	}
+}
+
 // R331, A30, B22: what a server makes of private data, and what it says itself, at offset 0.
 func TestPeersPrivateData(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
@@ -280,6 +326,9 @@ func TestServerEndsAnothersKey(t *testing.T) {
 		defer close(over)
 		req, err := ln.Accept(context.Background())
 		if err == nil {
+			if got := hex.EncodeToString(req.PrivateData()); got != "f6ab0e1801010000" {
+				t.Errorf("the client says %s", got)
+			}
 			_, err = req.Accept(context.Background(), p.qp, &verbs.ConnParams{PrivateData: unhex(t, "f6ab0e180101 0303")})
 		}
 		if err != nil {

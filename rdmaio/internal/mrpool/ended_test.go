@@ -1,0 +1,51 @@
+package mrpool_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// counted counts how often its owner ends it.
+type counted struct {
+	verbs.MemoryRegion
+	n *int
+}
+
+func (m counted) Invalidate() error { *m.n++; return m.MemoryRegion.Invalidate() }
+
+type countedPD struct {
+	verbs.ProtectionDomain
+	n *int
+}
+
+func (p countedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	mr, err := p.ProtectionDomain.RegisterMemory(buf, access)
+	return counted{mr, p.n}, err
+}
+
+// T79: what the peer has ended is not ended again, and is used again as anything else.
+func TestEnded(t *testing.T) {
+	_, _, pd := newPool(t, mrpool.Config{})
+	n := 0
+	p := mrpool.New(countedPD{pd, &n}, mrpool.Config{Heap: true, KeepIdle: 1})
+	for range 3 {
+		mr, err := p.Register(make([]byte, 10), remote)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := mr.(counted).MemoryRegion.Invalidate(); err != nil { // as the peer would
+			t.Fatal(err)
+		}
+		if err := p.Ended(mr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := p.Stats(); n != 0 || st.Regions != 1 || st.Registrations != 3 {
+		t.Errorf("ended %d times by its owner; %+v", n, st)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
