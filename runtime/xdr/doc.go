@@ -58,11 +58,18 @@
 // and large union arms live in memory of the Decoder; both are valid until
 // the input is overwritten or the Decoder is reset, whichever is first.
 //
+// An item that came out of line ([Decoder.ReinsertAt]) is never copied, in
+// either mode: the value holds the memory that the item was given with.
+//
 // A value may be decoded into again and again, in either mode: slices of
 // elements keep their capacity, every field is set, and no byte of opaque
 // data is ever written in place, so that a value once decoded in aliasing mode
 // never writes into its old input. A Decoder, an Encoder and a value are for
 // one goroutine at a time.
+//
+// A value of a type that contains itself must be a tree: encoding one with a
+// cycle of pointers does not end. One nested deeper than a decoder's MaxDepth
+// encodes, and that decoder refuses it.
 //
 // # Strictness
 //

@@ -178,7 +178,11 @@ func (err *Error) Error() string {
 	case CodeChunk:
 		what = fmt.Sprintf("item out of line has %d bytes, the stream says %d", err.Found, err.Want)
 	}
-	return fmt.Sprintf("xdr: %s: offset %d: %s (%s)", err.Path(), err.Offset, what, err.Rule())
+	path := err.Path()
+	if path != "" {
+		path += ": "
+	}
+	return fmt.Sprintf("xdr: %soffset %d: %s (%s)", path, err.Offset, what, err.Rule())
 }
 
 // Fail builds an Error. For generated code; path is the field, from the
