@@ -65,8 +65,10 @@ func Messages() ([]Message, error) {
 		name  string
 		value interface{ Append([]byte) ([]byte, error) }
 	}{
-		{"a", sample.A()}, {"b", sample.B()},
-		{"c4K", sample.C(4 << 10)}, {"c1M", sample.C(1 << 20)},
+		{"a", sample.A()},
+		{"b", sample.B()},
+		{"c4K", sample.C(4 << 10)},
+		{"c1M", sample.C(1 << 20)},
 		{"d", sample.D()},
 	} {
 		wire, err := m.value.Append(nil)

@@ -93,15 +93,21 @@ func TestDump(t *testing.T) {
 func TestDumpFault(t *testing.T) {
 	unit, _ := dataFiles(t)
 	for _, c := range []struct{ typ, hex, stdout, stderr string }{
-		{"reply", "00000001 00000001 00000003",
+		{
+			"reply", "00000001 00000001 00000003",
 			"00000000  00 00 00 01              ok = TRUE\n00000004  00 00 00 01              items: element 0 follows\n" +
 				"00000008  00 00 00 03              ^ fault: enum\n",
-			"xdrgen: reply: items[0].entry.c: offset 8 (0x8): found 3, which is no member of enum color\n  = rule: RFC 4506 §4.3\n"},
-		{"reply", "00000000 00000000",
+			"xdrgen: reply: items[0].entry.c: offset 8 (0x8): found 3, which is no member of enum color\n  = rule: RFC 4506 §4.3\n",
+		},
+		{
+			"reply", "00000000 00000000",
 			"00000000  00 00 00 00              ok = FALSE\n00000004  00 00 00 00              ^ fault: trailing\n",
-			"xdrgen: reply: offset 4 (0x4): found 4 bytes after the value, expected the end\n  = rule: a message is one value\n"},
-		{"color", "", "00000000                           ^ fault: short\n",
-			"xdrgen: color: offset 0 (0x0): found 0 bytes to the end of the input, expected 4\n  = rule: RFC 4506 §3\n"},
+			"xdrgen: reply: offset 4 (0x4): found 4 bytes after the value, expected the end\n  = rule: a message is one value\n",
+		},
+		{
+			"color", "", "00000000                           ^ fault: short\n",
+			"xdrgen: color: offset 0 (0x0): found 0 bytes to the end of the input, expected 4\n  = rule: RFC 4506 §3\n",
+		},
 	} {
 		stdout, stderr, code := runWith(t, "", "dump", "-type", c.typ, "-hex", c.hex, unit)
 		if code != exitFindings || stdout != c.stdout || stderr != c.stderr {

@@ -172,8 +172,10 @@ type dumpSummary struct {
 func (d *dumper) json(root *dynamic.Value, fault *dynamic.Error) {
 	n := root.Length
 	for r := range dynamic.Rows(root) {
-		item := dumpItem{V: 1, Type: "item", Offset: r.Offset, Length: r.Length, Path: r.Path, Role: string(r.Role),
-			Hex: hex.EncodeToString(d.data[r.Offset : r.Offset+r.Length]), XDR: dynamic.TypeName(r.Type)}
+		item := dumpItem{
+			V: 1, Type: "item", Offset: r.Offset, Length: r.Length, Path: r.Path, Role: string(r.Role),
+			Hex: hex.EncodeToString(d.data[r.Offset : r.Offset+r.Length]), XDR: dynamic.TypeName(r.Type),
+		}
 		switch r.Role {
 		case dynamic.Data:
 			item.Value = dynamic.AppendJSON(nil, r.Value)

@@ -139,8 +139,10 @@ func TestFixDocument(t *testing.T) {
 // TestStdin reads a unit from standard input.
 func TestStdin(t *testing.T) {
 	var out, errs strings.Builder
-	env := environment{stdin: strings.NewReader("struct a { nothing x; };\n"), stdout: &out, stderr: &errs,
-		getenv: func(string) string { return "" }, terminal: isTerminal}
+	env := environment{
+		stdin: strings.NewReader("struct a { nothing x; };\n"), stdout: &out, stderr: &errs,
+		getenv: func(string) string { return "" }, terminal: isTerminal,
+	}
 	if code := run([]string{"check", "-"}, env); code != exitFindings || !strings.HasPrefix(out.String(), stdinFile+":1:12: error: XDR0101") {
 		t.Errorf("exit code %d\n%s%s", code, &out, &errs)
 	}

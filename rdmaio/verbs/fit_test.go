@@ -53,9 +53,11 @@ func (d *kernelDevice) CreateCQ(entries int, notify func()) (verbs.CompletionQue
 	cq.reader.Go(cq.read)
 	return cq, nil
 }
+
 func (d *kernelDevice) Listen(context.Context, string) (verbs.Listener, error) {
 	return nil, unsupported("listen")
 }
+
 func (d *kernelDevice) Dial(context.Context, string, verbs.QueuePair, *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	return nil, unsupported("dial") // rdma_cm: write commands, poll the event file under the context
 }
@@ -69,6 +71,7 @@ func (pd *kernelPD) Free([]byte) error         { return unsupported("munmap") }
 func (pd *kernelPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
 	return &kernelMR{buf: buf, access: access, lkey: 7, addr: 0x7f0000001000}, nil // ioctl REG_MR
 }
+
 func (pd *kernelPD) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	return &kernelQP{sq: newRing(uint32(cfg.MaxSendWR), 128), cq: cfg.SendCQ.(*kernelCQ)}, nil
 }

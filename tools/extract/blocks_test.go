@@ -14,8 +14,10 @@ func TestBlocks(t *testing.T) {
 		bad       string // lines of definitions that do not close
 	}{
 		{"prose around", "   Text struct here.\n\n      struct a {\n         int b;\n      };\n\n   More; text.", "3:struct a {|4:   int b;|5:};", ""},
-		{"every kind", "struct a { int b; };\nenum c { D = 1 };\nunion e switch (int f) { default: void; };\ntypedef int g<>;\nconst H = 1;\nprogram I { version J { void K(void) = 1; } = 1; } = 2;",
-			"1:struct a { int b; };|2:enum c { D = 1 };|3:union e switch (int f) { default: void; };|4:typedef int g<>;|5:const H = 1;|6:program I { version J { void K(void) = 1; } = 1; } = 2;", ""},
+		{
+			"every kind", "struct a { int b; };\nenum c { D = 1 };\nunion e switch (int f) { default: void; };\ntypedef int g<>;\nconst H = 1;\nprogram I { version J { void K(void) = 1; } = 1; } = 2;",
+			"1:struct a { int b; };|2:enum c { D = 1 };|3:union e switch (int f) { default: void; };|4:typedef int g<>;|5:const H = 1;|6:program I { version J { void K(void) = 1; } = 1; } = 2;", "",
+		},
 		{"brace on the next line", "  struct a\n  {\n    int b;\n  };", "1:struct a|2:{|3:  int b;|4:};", ""},
 		{"parenthesis on the next line", "  union a switch\n    (int b) {\n  default: void;\n  };", "1:union a switch|2:  (int b) {|3:default: void;|4:};", ""},
 		{"prose that begins with a keyword", "   struct layout is free; see\n   union members and\n   const correctness; or\n   enum\n   typedef of a thing.", "", ""},

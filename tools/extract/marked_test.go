@@ -67,8 +67,10 @@ func TestSplit(t *testing.T) {
 	}{
 		{"no mark", "/// a\nprose\n/// b", []string{" 1:a|3:b"}},
 		{"none marked", "prose", nil},
-		{"two files", "/// a\n/// /* FILE ENDS: one.x; */\n\n/// b\n/// /* FILE ENDS: two.x; */",
-			[]string{"one.x 1:a|2:/* FILE ENDS: one.x; */", "two.x 4:b|5:/* FILE ENDS: two.x; */"}},
+		{
+			"two files", "/// a\n/// /* FILE ENDS: one.x; */\n\n/// b\n/// /* FILE ENDS: two.x; */",
+			[]string{"one.x 1:a|2:/* FILE ENDS: one.x; */", "two.x 4:b|5:/* FILE ENDS: two.x; */"},
+		},
 		{"rest", "/// /* FILE ENDS: one.x */\n/// b", []string{"one.x 1:/* FILE ENDS: one.x */", " 2:b"}},
 		{"empty rest is dropped", "/// /* FILE ENDS: one.x; */\n///\n///", []string{"one.x 1:/* FILE ENDS: one.x; */"}},
 		{"path is no file name", "/// /* FILE ENDS: ../one.x; */", []string{" 1:/* FILE ENDS: ../one.x; */"}},

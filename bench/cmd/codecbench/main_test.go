@@ -64,9 +64,13 @@ func TestTargets(t *testing.T) {
 		target string
 		met    bool
 	}{
-		{"", false}, {"", false},
-		{"<= 1.10 hand", true}, {"<= 1.15 hand", false}, {"<= 0.60 hand decode", true},
-		{">= 8.00 ours", false}, {">= 12.00 ours", true},
+		{"", false},
+		{"", false},
+		{"<= 1.10 hand", true},
+		{"<= 1.15 hand", false},
+		{"<= 0.60 hand decode", true},
+		{">= 8.00 ours", false},
+		{">= 12.00 ours", true},
 	} {
 		x := r.Rows[i]
 		got := ""

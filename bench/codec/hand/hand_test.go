@@ -26,8 +26,11 @@ func TestSampleSizes(t *testing.T) {
 		value codec
 		want  int
 	}{
-		{sample.A(), sample.SizeA}, {sample.B(), sample.SizeB},
-		{sample.C(4096), 4100}, {sample.C(5), 12}, {sample.C(0), 4},
+		{sample.A(), sample.SizeA},
+		{sample.B(), sample.SizeB},
+		{sample.C(4096), 4100},
+		{sample.C(5), 12},
+		{sample.C(0), 4},
 		{sample.D(), sample.SizeD},
 	} {
 		if got := c.value.Size(); got != c.want {

@@ -57,7 +57,8 @@ func offsetCursor(h *hand.Header, b []byte) (int, error) {
 		}
 		w := b[off : off+24 : off+24]
 		reads = append(reads, hand.ReadChunk{Position: be.Uint32(w), Target: hand.Segment{
-			Handle: be.Uint32(w[4:]), Length: be.Uint32(w[8:]), Offset: be.Uint64(w[12:])}})
+			Handle: be.Uint32(w[4:]), Length: be.Uint32(w[8:]), Offset: be.Uint64(w[12:]),
+		}})
 		flag = be.Uint32(w[20:])
 		off += 24
 	}
@@ -241,7 +242,8 @@ func twoPasses(h *hand.Header, b []byte) (int, error) {
 			return 0, errShort
 		}
 		reads[i] = hand.ReadChunk{Position: be.Uint32(p), Target: hand.Segment{
-			Handle: be.Uint32(p[4:]), Length: be.Uint32(p[8:]), Offset: be.Uint64(p[12:])}}
+			Handle: be.Uint32(p[4:]), Length: be.Uint32(p[8:]), Offset: be.Uint64(p[12:]),
+		}}
 		p = p[24:]
 	}
 	h.Lists.Reads = reads

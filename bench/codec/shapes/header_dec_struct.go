@@ -21,7 +21,8 @@ func nextOffset(h *hand.Header, d *decoder) (int, error) {
 			return 0, errShort
 		}
 		reads = append(reads, hand.ReadChunk{Position: be.Uint32(w), Target: hand.Segment{
-			Handle: be.Uint32(w[4:]), Length: be.Uint32(w[8:]), Offset: be.Uint64(w[12:])}})
+			Handle: be.Uint32(w[4:]), Length: be.Uint32(w[8:]), Offset: be.Uint64(w[12:]),
+		}})
 		flag = be.Uint32(w[20:])
 	}
 	h.Lists.Reads = reads
@@ -93,7 +94,8 @@ func nextSlice(h *hand.Header, d *peeler) error {
 			return errShort
 		}
 		reads = append(reads, hand.ReadChunk{Position: be.Uint32(w), Target: hand.Segment{
-			Handle: be.Uint32(w[4:]), Length: be.Uint32(w[8:]), Offset: be.Uint64(w[12:])}})
+			Handle: be.Uint32(w[4:]), Length: be.Uint32(w[8:]), Offset: be.Uint64(w[12:]),
+		}})
 		flag = be.Uint32(w[20:])
 	}
 	h.Lists.Reads = reads
@@ -114,7 +116,8 @@ func decoderWord(h *hand.Header, d *decoder) (int, error) {
 	flag := d.uint32()
 	for flag == 1 {
 		reads = append(reads, hand.ReadChunk{Position: d.uint32(), Target: hand.Segment{
-			Handle: d.uint32(), Length: d.uint32(), Offset: d.uint64()}})
+			Handle: d.uint32(), Length: d.uint32(), Offset: d.uint64(),
+		}})
 		flag = d.uint32()
 	}
 	h.Lists.Reads = reads

@@ -138,7 +138,8 @@ func decodeLists(l *hand.ChunkLists, flag uint32, p, b []byte) (int, error) {
 			return 0, errShort
 		}
 		reads = append(reads, hand.ReadChunk{Position: be.Uint32(p), Target: hand.Segment{
-			Handle: be.Uint32(p[4:]), Length: be.Uint32(p[8:]), Offset: be.Uint64(p[12:])}})
+			Handle: be.Uint32(p[4:]), Length: be.Uint32(p[8:]), Offset: be.Uint64(p[12:]),
+		}})
 		flag = be.Uint32(p[20:])
 		p = p[24:]
 	}

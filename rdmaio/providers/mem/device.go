@@ -57,9 +57,12 @@ func attributes(name string, lower *verbs.DeviceAttributes) (verbs.DeviceAttribu
 		from int
 		zero bool // the limit may be none
 	}{
-		{&a.MaxSendWR, lower.MaxSendWR, false}, {&a.MaxRecvWR, lower.MaxRecvWR, false},
-		{&a.MaxSendSGE, lower.MaxSendSGE, false}, {&a.MaxRecvSGE, lower.MaxRecvSGE, false},
-		{&a.MaxReadSGE, lower.MaxReadSGE, false}, {&a.MaxCQE, lower.MaxCQE, false},
+		{&a.MaxSendWR, lower.MaxSendWR, false},
+		{&a.MaxRecvWR, lower.MaxRecvWR, false},
+		{&a.MaxSendSGE, lower.MaxSendSGE, false},
+		{&a.MaxRecvSGE, lower.MaxRecvSGE, false},
+		{&a.MaxReadSGE, lower.MaxReadSGE, false},
+		{&a.MaxCQE, lower.MaxCQE, false},
 		{&a.MaxInitiatorDepth, lower.MaxInitiatorDepth, true},
 		{&a.MaxResponderResources, lower.MaxResponderResources, true},
 		{&a.MaxPrivateData, lower.MaxPrivateData, true},

@@ -33,10 +33,16 @@ func TestAttributes(t *testing.T) {
 		err   error
 	}{
 		{"nothing", verbs.DeviceAttributes{}, func(*verbs.DeviceAttributes) {}, nil},
-		{"lower", verbs.DeviceAttributes{MaxSendWR: 7, MaxMRSize: 100, MaxMessageSize: 50},
-			func(a *verbs.DeviceAttributes) { a.MaxSendWR, a.MaxMRSize, a.MaxMessageSize = 7, 100, 50 }, nil},
-		{"none", verbs.DeviceAttributes{MaxInitiatorDepth: -1, MaxPrivateData: -1},
-			func(a *verbs.DeviceAttributes) { a.MaxInitiatorDepth, a.MaxPrivateData = 0, 0 }, nil},
+		{
+			"lower",
+			verbs.DeviceAttributes{MaxSendWR: 7, MaxMRSize: 100, MaxMessageSize: 50},
+			func(a *verbs.DeviceAttributes) { a.MaxSendWR, a.MaxMRSize, a.MaxMessageSize = 7, 100, 50 }, nil,
+		},
+		{
+			"none",
+			verbs.DeviceAttributes{MaxInitiatorDepth: -1, MaxPrivateData: -1},
+			func(a *verbs.DeviceAttributes) { a.MaxInitiatorDepth, a.MaxPrivateData = 0, 0 }, nil,
+		},
 		{"above", verbs.DeviceAttributes{MaxCQE: 1 << 30}, nil, verbs.ErrInvalidValue},
 		{"no queue", verbs.DeviceAttributes{MaxRecvWR: -1}, nil, verbs.ErrInvalidValue},
 	} {

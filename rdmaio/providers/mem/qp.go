@@ -70,8 +70,10 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 		value      *int
 		def, limit int
 	}{
-		{"MaxSendWR", &cfg.MaxSendWR, 128, a.MaxSendWR}, {"MaxRecvWR", &cfg.MaxRecvWR, 128, a.MaxRecvWR},
-		{"MaxSendSGE", &cfg.MaxSendSGE, 4, a.MaxSendSGE}, {"MaxRecvSGE", &cfg.MaxRecvSGE, 4, a.MaxRecvSGE},
+		{"MaxSendWR", &cfg.MaxSendWR, 128, a.MaxSendWR},
+		{"MaxRecvWR", &cfg.MaxRecvWR, 128, a.MaxRecvWR},
+		{"MaxSendSGE", &cfg.MaxSendSGE, 4, a.MaxSendSGE},
+		{"MaxRecvSGE", &cfg.MaxRecvSGE, 4, a.MaxRecvSGE},
 	} {
 		switch {
 		case *f.value == 0:

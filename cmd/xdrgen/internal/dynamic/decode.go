@@ -23,8 +23,10 @@ func Decode(data []byte, t *ir.Type, l Limits) (*Value, error) {
 func DecodeAll(data []byte, t *ir.Type, l Limits) (*Value, error) {
 	root, err := Decode(data, t, l)
 	if n := root.Length; err == nil && n < len(data) {
-		err = &Error{Code: Trailing, Offset: n, Length: len(data) - n,
-			Message: fmt.Sprintf("found %d bytes after the value, expected the end", len(data)-n)}
+		err = &Error{
+			Code: Trailing, Offset: n, Length: len(data) - n,
+			Message: fmt.Sprintf("found %d bytes after the value, expected the end", len(data)-n),
+		}
 	}
 	return root, err
 }

@@ -40,8 +40,10 @@ func Check(u *ir.Unit, b *ir.Bind, files []*source.File, o Options) []diag.Diagn
 	if b == nil {
 		b = &ir.Bind{}
 	}
-	l := &linter{unit: u, bind: b, o: o, reach: reachable(u, b), mems: map[*ir.Decl]uint64{},
-		byLine: map[lineOf][]*ignore{}, files: map[*source.File]bool{}}
+	l := &linter{
+		unit: u, bind: b, o: o, reach: reachable(u, b), mems: map[*ir.Decl]uint64{},
+		byLine: map[lineOf][]*ignore{}, files: map[*source.File]bool{},
+	}
 	for _, f := range files {
 		for _, i := range findIgnores(f) {
 			l.ignores = append(l.ignores, i)

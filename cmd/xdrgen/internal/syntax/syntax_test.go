@@ -263,10 +263,24 @@ func TestNumber(t *testing.T) {
 		abs  uint64
 		ok   bool
 	}{
-		{"0", false, 0, true}, {"10", false, 10, true}, {"010", false, 8, true}, {"0x1f", false, 31, true}, {"0XFF", false, 255, true},
-		{"-1", true, 1, true}, {"-0", false, 0, true}, {"18446744073709551615", false, 1<<64 - 1, true}, {"-010", true, 8, true},
-		{"18446744073709551616", false, 0, false}, {"09", false, 0, false}, {"0x", false, 0, false}, {"1_000", false, 0, false},
-		{"0b1", false, 0, false}, {"12ab", false, 0, false}, {"", false, 0, false}, {"--1", false, 0, false}, {"1u", false, 0, false},
+		{"0", false, 0, true},
+		{"10", false, 10, true},
+		{"010", false, 8, true},
+		{"0x1f", false, 31, true},
+		{"0XFF", false, 255, true},
+		{"-1", true, 1, true},
+		{"-0", false, 0, true},
+		{"18446744073709551615", false, 1<<64 - 1, true},
+		{"-010", true, 8, true},
+		{"18446744073709551616", false, 0, false},
+		{"09", false, 0, false},
+		{"0x", false, 0, false},
+		{"1_000", false, 0, false},
+		{"0b1", false, 0, false},
+		{"12ab", false, 0, false},
+		{"", false, 0, false},
+		{"--1", false, 0, false},
+		{"1u", false, 0, false},
 	} {
 		neg, abs, err := Number(c.text)
 		if (err == nil) != c.ok || c.ok && (neg != c.neg || abs != c.abs) {
