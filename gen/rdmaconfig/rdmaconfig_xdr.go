@@ -5,6 +5,7 @@ package rdmaconfig
 
 import (
 	"encoding/binary"
+
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 

@@ -5,8 +5,9 @@ package rpcrdma1
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"iter"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // SegmentView reads a Segment field by field, where it lies on the wire. It is made by

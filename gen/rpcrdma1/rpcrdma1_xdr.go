@@ -5,8 +5,9 @@ package rpcrdma1
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"strconv"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // Segment is struct xdr_rdma_segment.
@@ -1874,8 +1875,8 @@ func (v *VersionRange) ResetXDR() {
 
 // Error is union rpc_rdma_error.
 type Error struct {
-	Err    ErrCode      // selects the arm:
-	Vrange VersionRange // where Err is ErrVers;
+	Err    ErrCode      // selects the arm
+	Vrange VersionRange // where Err is ErrVers
 }
 
 // The extent of Error.
@@ -2042,11 +2043,11 @@ func (v *Error) ResetXDR() {
 
 // Body is union rdma_body.
 type Body struct {
-	Proc  Proc         // selects the arm:
-	Msg   Header       // where Proc is ProcMsg;
-	Nomsg HeaderNomsg  // where Proc is ProcNomsg;
-	Msgp  HeaderPadded // where Proc is ProcMsgp;
-	Error Error        // where Proc is ProcError;
+	Proc  Proc         // selects the arm
+	Msg   Header       // where Proc is ProcMsg
+	Nomsg HeaderNomsg  // where Proc is ProcNomsg
+	Msgp  HeaderPadded // where Proc is ProcMsgp
+	Error Error        // where Proc is ProcError
 }
 
 // The extent of Body, which has no largest size.

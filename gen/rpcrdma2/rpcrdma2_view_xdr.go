@@ -30,8 +30,9 @@ package rpcrdma2
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"iter"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // MsgView reads a Msg field by field, where it lies on the wire. It is made by

@@ -30,6 +30,7 @@ package rpcrdma2
 
 import (
 	"encoding/binary"
+
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -633,13 +634,13 @@ func (v *WriteShortage) ResetXDR() {
 
 // Error is union rpcrdma2_error.
 type Error struct {
-	Err               ErrCode       // selects the arm:
-	Versions          VersionRange  // where Err is ErrVers;
-	MaxReadChunks     uint32        // where Err is ErrReadChunks;
-	MaxWriteChunks    uint32        // where Err is ErrWriteChunks;
-	MaxSegments       uint32        // where Err is ErrSegments;
-	WriteResource     WriteShortage // where Err is ErrWriteResource;
-	ReplyLengthNeeded uint32        // where Err is ErrReplyResource;
+	Err               ErrCode       // selects the arm
+	Versions          VersionRange  // where Err is ErrVers
+	MaxReadChunks     uint32        // where Err is ErrReadChunks
+	MaxWriteChunks    uint32        // where Err is ErrWriteChunks
+	MaxSegments       uint32        // where Err is ErrSegments
+	WriteResource     WriteShortage // where Err is ErrWriteResource
+	ReplyLengthNeeded uint32        // where Err is ErrReplyResource
 }
 
 // The extent of Error.

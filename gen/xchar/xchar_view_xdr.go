@@ -44,8 +44,9 @@ package xchar
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"iter"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // ValueView reads a Value field by field, where it lies on the wire. It is made by

@@ -44,8 +44,9 @@ package xchar
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"strconv"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // The constants, under their XDR names.

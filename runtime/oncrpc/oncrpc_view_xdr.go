@@ -5,8 +5,9 @@ package oncrpc
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"iter"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // OpaqueAuthView reads a OpaqueAuth field by field, where it lies on the wire. It is made by

@@ -5,8 +5,9 @@ package oncrpc
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"strconv"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // The constants, under their XDR names.
@@ -1364,8 +1365,8 @@ func (v *CallBody) ResetXDR() {
 
 // ReplyData is union rpc_reply_data.
 type ReplyData struct {
-	Stat         AcceptStat   // selects the arm:
-	MismatchInfo VersionRange // where Stat is ProgMismatch;
+	Stat         AcceptStat   // selects the arm
+	MismatchInfo VersionRange // where Stat is ProgMismatch
 }
 
 // The extent of ReplyData.
@@ -1761,9 +1762,9 @@ func (v *AcceptedReply) ResetXDR() {
 
 // RejectedReply is union rpc_rejected_reply.
 type RejectedReply struct {
-	Stat         RejectStat   // selects the arm:
-	MismatchInfo VersionRange // where Stat is RPCMismatch;
-	AuthStat     AuthStat     // where Stat is AuthError;
+	Stat         RejectStat   // selects the arm
+	MismatchInfo VersionRange // where Stat is RPCMismatch
+	AuthStat     AuthStat     // where Stat is AuthError
 }
 
 // The extent of RejectedReply.
@@ -1957,9 +1958,9 @@ func (v *RejectedReply) ResetXDR() {
 
 // ReplyBody is union rpc_reply_body.
 type ReplyBody struct {
-	Stat     ReplyStat     // selects the arm:
-	Accepted AcceptedReply // where Stat is Accepted;
-	Rejected RejectedReply // where Stat is Denied;
+	Stat     ReplyStat     // selects the arm
+	Accepted AcceptedReply // where Stat is Accepted
+	Rejected RejectedReply // where Stat is Denied
 }
 
 // The extent of ReplyBody.
@@ -2329,9 +2330,9 @@ func (v *ReplyBody) ResetXDR() {
 
 // Body is union rpc_msg_body.
 type Body struct {
-	Type  MsgType   // selects the arm:
-	Call  CallBody  // where Type is Call;
-	Reply ReplyBody // where Type is Reply;
+	Type  MsgType   // selects the arm
+	Call  CallBody  // where Type is Call
+	Reply ReplyBody // where Type is Reply
 }
 
 // The extent of Body.

@@ -5,8 +5,9 @@ package dirplus
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"iter"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // DeviceView reads a Device field by field, where it lies on the wire. It is made by

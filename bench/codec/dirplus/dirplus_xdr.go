@@ -7,8 +7,9 @@ package dirplus
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"strconv"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // The constants, under their XDR names.
@@ -742,8 +743,8 @@ func (v *Attr) ResetXDR() {
 
 // OptAttr is union dp_opt_attr.
 type OptAttr struct {
-	Present bool // selects the arm:
-	Attr    Attr // where Present is true;
+	Present bool // selects the arm
+	Attr    Attr // where Present is true
 }
 
 // The extent of OptAttr.
@@ -1094,8 +1095,8 @@ func (v *Handle) ResetXDR() {
 
 // OptHandle is union dp_opt_handle.
 type OptHandle struct {
-	Present bool   // selects the arm:
-	Handle  Handle // where Present is true;
+	Present bool   // selects the arm
+	Handle  Handle // where Present is true
 }
 
 // The extent of OptHandle.
@@ -1975,9 +1976,9 @@ func (v *Listing) ResetXDR() {
 
 // Reply is union dp_reply.
 type Reply struct {
-	Status  Status  // selects the arm:
-	Listing Listing // where Status is StatusOk;
-	DirAttr OptAttr // where Status is anything else;
+	Status  Status  // selects the arm
+	Listing Listing // where Status is StatusOk
+	DirAttr OptAttr // where Status is anything else
 }
 
 // The extent of Reply, which has no largest size.

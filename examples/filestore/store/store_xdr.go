@@ -7,8 +7,9 @@ package store
 
 import (
 	"encoding/binary"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"strconv"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // The constants, under their XDR names.
@@ -994,8 +995,8 @@ func (v *ReadOk) ResetXDR() {
 
 // ReadRes is union store_read_res.
 type ReadRes struct {
-	Status Status // selects the arm:
-	Ok     ReadOk // where Status is OK;
+	Status Status // selects the arm
+	Ok     ReadOk // where Status is OK
 }
 
 // The extent of ReadRes.

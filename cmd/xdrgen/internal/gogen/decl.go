@@ -80,8 +80,11 @@ func (g *gen) structDecl(d *ir.Decl) {
 
 func (g *gen) fieldDecl(f *ir.Field, t jen.Code, note string) jen.Code {
 	s := jen.Id(g.names.field[f]).Add(t)
-	if f.Tail != "" {
-		note = strings.TrimSpace(note + " " + f.Tail)
+	switch {
+	case note == "":
+		note = f.Tail
+	case f.Tail != "":
+		note += "; " + f.Tail
 	}
 	if note != "" {
 		s.Comment(tail(note))

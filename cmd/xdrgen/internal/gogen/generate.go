@@ -2,6 +2,7 @@ package gogen
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -99,7 +100,33 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 func render(f *jen.File) ([]byte, error) {
 	var out bytes.Buffer
 	err := f.Render(&out)
-	return out.Bytes(), err
+	return groupImports(out.Bytes()), err
+}
+
+// groupImports puts the standard library's imports before the others, as
+// goimports does; jennifer sorts them all together.
+func groupImports(src []byte) []byte {
+	head, rest, ok := bytes.Cut(src, []byte("import (\n"))
+	if !ok {
+		return src
+	}
+	list, tail, ok := bytes.Cut(rest, []byte(")\n"))
+	if !ok {
+		return src
+	}
+	var std, other []byte
+	for line := range bytes.Lines(list) {
+		first, _, _ := bytes.Cut(line, []byte("/"))
+		if bytes.ContainsRune(first, '.') {
+			other = append(other, line...)
+		} else {
+			std = append(std, line...)
+		}
+	}
+	if len(std) > 0 && len(other) > 0 {
+		std = append(std, '\n')
+	}
+	return slices.Concat(head, []byte("import (\n"), std, other, []byte(")\n"), tail)
 }
 
 // gen is the state of one run.

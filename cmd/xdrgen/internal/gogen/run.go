@@ -109,10 +109,6 @@ func window(from, to int) *jen.Statement {
 	return jen.Id("w").Index(jen.Lit(from).Op(":").Lit(to))
 }
 
-// flat reports whether values of t belong in a run: fixed size, and no
-// more than flatLimit steps of code.
-func flat(t *ir.Type) bool { return steps(t, flatLimit) >= 0 }
-
 const (
 	flatLimit   = 24   // steps of code that a run takes from one type
 	flatBytes   = 4096 // bytes of a fixed opaque that a run takes

@@ -16,7 +16,7 @@ func (g *gen) union(d *ir.Decl) {
 	name := g.names.decl[d]
 	g.f.Add(g.doc(name, "union "+d.Name, d.Doc))
 	disc := g.names.field[d.Disc]
-	fields := []jen.Code{g.fieldDecl(d.Disc, g.goType(d.Disc.Type), "selects the arm:")}
+	fields := []jen.Code{g.fieldDecl(d.Disc, g.goType(d.Disc.Type), "selects the arm")}
 	for _, a := range d.Arms {
 		if a.Field == nil {
 			continue
@@ -25,7 +25,7 @@ func (g *gen) union(d *ir.Decl) {
 		if g.byPointer(d, a) {
 			t = jen.Op("*").Add(t)
 		}
-		fields = append(fields, g.fieldDecl(a.Field, t, "where "+disc+" is "+g.labelText(d, a)+";"))
+		fields = append(fields, g.fieldDecl(a.Field, t, "where "+disc+" is "+g.labelText(d, a)))
 	}
 	g.f.Type().Id(name).Struct(fields...)
 	g.methods(d, codec{
