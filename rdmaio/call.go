@@ -56,7 +56,7 @@ type slot struct {
 // works any more, and all memory is the caller's again. A cancelled Call uses its credit until
 // the reply arrives, or for good if it never does.
 func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
-	if err := call.check(); err != nil {
+	if err := call.check(typeCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
 	fail := func(s *slot, err error) error {
@@ -178,7 +178,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 			continue
 		}
 		if it.Position > 1<<32-1 {
-			return &SizeError{What: "position of an item", Need: int(it.Position), Limit: 1<<32 - 1, Hint: "a position has 32 bits"}
+			return fmt.Errorf("%w: item %d has position %d, which does not fit 32 bits (RFC 8166 §3.4.5)", ErrMessage, i, it.Position)
 		}
 		if err := c.readChunk(s, uint32(it.Position), it.Data); err != nil {
 			return err

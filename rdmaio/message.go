@@ -23,10 +23,21 @@ type Message struct {
 // XID is the first word.
 func (m *Message) xid() uint32 { return binary.BigEndian.Uint32(m.Inline) }
 
-// check refuses what would come out at the other end as another message (R60, R62, R65).
-func (m *Message) check() error {
+// The types of an RPC message, its second word (RFC 5531 §9).
+const (
+	typeCall  = 0
+	typeReply = 1
+)
+
+// check refuses what is no RPC message of type want, or would come out at the other
+// end as another message (R60, R62, R65). The peer could only drop such a
+// message, and the credit that it cost.
+func (m *Message) check(want uint32) error {
 	if len(m.Inline) < 8 || len(m.Inline)&3 != 0 {
 		return fmt.Errorf("%w: %d inline bytes, must be a multiple of 4 and hold the XID and the type (RFC 5531 §9)", ErrMessage, len(m.Inline))
+	}
+	if got := binary.BigEndian.Uint32(m.Inline[4:]); got != want {
+		return fmt.Errorf("%w: its type is %d, must be %d: a Call is 0, a Reply 1 (RFC 5531 §9)", ErrMessage, got, want)
 	}
 	removed, last := uint64(0), 8
 	for i := range m.Items {

@@ -2,6 +2,7 @@ package rdmaio
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 
@@ -93,8 +94,11 @@ func (r *Request) Reply(m Message, done func(error)) {
 
 // plan chooses the shape of a reply and registers what is to be written from.
 func (r *Request) plan(m *Message) error {
-	if err := m.check(); err != nil {
+	if err := m.check(typeReply); err != nil {
 		return err
+	}
+	if got, want := m.xid(), binary.BigEndian.Uint32(r.Message); got != want {
+		return fmt.Errorf("%w: its XID is %#x, must be the Call's, %#x (R16)", ErrMessage, got, want)
 	}
 	a := &r.req.Answer
 	writes := r.req.Lists.Writes

@@ -271,6 +271,7 @@ func TestMisuse(t *testing.T) {
 		{"R62: item off alignment", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 42, Inline: 42, Data: data}}}, rdmaio.ErrMessage},
 		{"R60: base forgotten", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 8, Inline: 40, Data: data}}}, rdmaio.ErrMessage},
 		{"R57: second item without the first", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 12, Inline: 12, Data: data}, {Position: 16, Inline: 16, Data: data}}}, rdmaio.ErrMessage},
+		{"a Reply as a Call", rdmaio.Message{Inline: []byte{0, 0, 0, 1, 0, 0, 0, 1}}, rdmaio.ErrMessage},
 		{"items in the wrong order", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 16, Inline: 16, Data: data}, {Position: 12, Inline: 12, Data: data}}}, rdmaio.ErrMessage},
 	} {
 		mark := len(w.rec.Events())
@@ -294,5 +295,42 @@ func TestMisuse(t *testing.T) {
 	}
 	if st := c.Stats(); st.Sent != 0 || st.Regions > 64 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// R16: an answer that is no Reply to the Call is refused where it is made; the
+// caller hears of it, and the connection goes on.
+func TestReplyMisuse(t *testing.T) {
+	for name, bad := range map[string][]byte{
+		"a Call":               {0, 0, 0, 7, 0, 0, 0, 0},
+		"another Call's":       {0, 0, 0, 8, 0, 0, 0, 1},
+		"of an unknown type":   {0, 0, 0, 7, 0, 0, 0, 9},
+		"nothing":              nil,
+		"too short for a type": {0, 0, 0, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			first, result := true, make(chan error, 1)
+			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				if first {
+					first = false
+					r.Reply(rdmaio.Message{Inline: bad}, func(err error) { result <- err })
+					return
+				}
+				r.Reply(rdmaio.Message{Inline: []byte{0, 0, 0, 7, 0, 0, 0, 1}}, nil)
+			}), nil)
+			c := w.dial(nil)
+			call := &rdmaio.Call{Message: rdmaio.Message{Inline: []byte{0, 0, 0, 7, 0, 0, 0, 0}}}
+			var pe *rdmaio.PeerError
+			if _, err := c.Call(context.Background(), call); !errors.As(err, &pe) {
+				t.Errorf("the caller: %v", err)
+			}
+			if err := <-result; !errors.Is(err, rdmaio.ErrMessage) {
+				t.Errorf("the handler: %v", err)
+			}
+			if _, err := c.Call(context.Background(), call); err != nil {
+				t.Errorf("the next Call: %v", err)
+			}
+		})
 	}
 }
