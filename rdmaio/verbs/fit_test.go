@@ -64,7 +64,7 @@ func (d *kernelDevice) Dial(context.Context, string, verbs.QueuePair, *verbs.Con
 func (d *kernelDevice) Resources() verbs.Resources { return verbs.Resources{} }
 func (d *kernelDevice) Close() error               { return nil }
 
-type kernelPD struct{ num uint32 }
+type kernelPD struct{}
 
 func (pd *kernelPD) Alloc(int) ([]byte, error) { return nil, unsupported("mmap") }
 func (pd *kernelPD) Free([]byte) error         { return unsupported("munmap") }
