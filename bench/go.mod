@@ -1,6 +1,6 @@
 module github.com/rpcrdma/rpcrdma/bench
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/davecgh/go-xdr v0.0.0-20161123171359-e6a2ba005892

@@ -8,12 +8,12 @@ import (
 
 // The targets prove R28, R29, R30, R31, R32, R212 and R324 beyond the vectors.
 
-func FuzzHeaderPrefix(f *testing.F)    { xdrtest.Fuzz[HeaderPrefix](f, xdrtest.Load(f)) }
-func FuzzMsg(f *testing.F)             { xdrtest.Fuzz[Msg](f, xdrtest.Load(f)) }
-func FuzzNomsg(f *testing.F)           { xdrtest.Fuzz[Nomsg](f, xdrtest.Load(f)) }
-func FuzzError(f *testing.F)           { xdrtest.Fuzz[Error](f, xdrtest.Load(f)) }
-func FuzzConnProp(f *testing.F)        { xdrtest.Fuzz[ConnProp](f, xdrtest.Load(f)) }
-func FuzzPropMaxSendSize(f *testing.F) { xdrtest.Fuzz[PropMaxSendSize](f, xdrtest.Load(f)) }
+func FuzzHeaderPrefix(f *testing.F)          { xdrtest.Fuzz[HeaderPrefix](f, xdrtest.Load(f)) }
+func FuzzMsg(f *testing.F)                   { xdrtest.Fuzz[Msg](f, xdrtest.Load(f)) }
+func FuzzNomsg(f *testing.F)                 { xdrtest.Fuzz[Nomsg](f, xdrtest.Load(f)) }
+func FuzzError(f *testing.F)                 { xdrtest.Fuzz[Error](f, xdrtest.Load(f)) }
+func FuzzConnProp(f *testing.F)              { xdrtest.Fuzz[ConnProp](f, xdrtest.Load(f)) }
+func FuzzPropMaxSendSize(f *testing.F)       { xdrtest.Fuzz[PropMaxSendSize](f, xdrtest.Load(f)) }
 func FuzzPropReceiveBufferSize(f *testing.F) { xdrtest.Fuzz[PropReceiveBufferSize](f, xdrtest.Load(f)) }
 
 func FuzzPropMaxSegmentSize(f *testing.F) { xdrtest.Fuzz[PropMaxSegmentSize](f, xdrtest.Load(f)) }

@@ -70,8 +70,11 @@ func TestResponderInvalidates(t *testing.T) {
 		want  string
 	}{
 		{"read chunk", invalidating, readKey + "00000000 00000000 ", true, engine.Answer{}, "send-invalidate 40 bytes ends key 0xaa"},
-		{"write chunk: after the Writes", invalidating, "00000000 " + writeKey + "00000000 ", false,
-			engine.Answer{Data: []verbs.SGE{{Length: 8}}}, "write 8 bytes key 0xbb at 0x2000 none\nsend-invalidate 64 bytes ends key 0xbb"},
+		{
+			"write chunk: after the Writes", invalidating, "00000000 " + writeKey + "00000000 ", false,
+			engine.Answer{Data: []verbs.SGE{{Length: 8}}},
+			"write 8 bytes key 0xbb at 0x2000 none\nsend-invalidate 64 bytes ends key 0xbb",
+		},
 		{"an unused write chunk is one as well", invalidating, "00000000 " + writeKey + "00000000 ", false, engine.Answer{}, "send-invalidate 64 bytes ends key 0xbb"},
 		{"reply chunk", invalidating, "00000000 00000000 " + replyKey, false, engine.Answer{Long: verbs.SGE{Length: 8}}, "write 8 bytes key 0xcc at 0x3000 none\nsend-invalidate 48 bytes ends key 0xcc"},
 		{"no chunk", invalidating, "00000000 00000000 00000000 ", false, engine.Answer{}, "send 40 bytes"},
