@@ -243,9 +243,13 @@ func testArm(h *harness) {
 	}
 	c.ready, s.ready = make(chan struct{}, 1), make(chan struct{}, 1)
 	var wg sync.WaitGroup
+	// Both in goroutines: a side that fails must not end the case while the other runs.
 	wg.Go(func() { bounce(s, c, false) })
-	bounce(c, s, true)
+	wg.Go(func() { bounce(c, s, true) })
 	wg.Wait()
+	if h.Failed() {
+		return
+	}
 	h.armOnce(c, s)
 }
 
