@@ -53,7 +53,8 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		g.findMany(imp.Decls)
 		g.findSites(imp.Decls, imp.Bind, imp)
 	}
-	if diags := append(g.names.add(u.Decls, b, true), tooLarge(u)...); len(diags) > 0 {
+	diags := append(g.names.add(u.Decls, b, true), tooLarge(u)...)
+	if diags = append(diags, codeTypes(b)...); len(diags) > 0 {
 		return nil, diags, nil
 	}
 	g.findMany(u.Decls)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
@@ -148,4 +149,23 @@ func (g *gen) sourceNames() string {
 		names = append(names, f.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// codeTypes finds code points whose type has no Go type with the methods of a
+// value: typedefs that only spell a built-in type, and nodes of lists.
+func codeTypes(b *ir.Bind) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, c := range b.Codes {
+		d := c.Decl
+		if d == nil {
+			continue
+		}
+		node := d.List != nil && len(d.List.Elem) == 1
+		bare := d.Kind == ir.Typedef && (isTransparent(d) || resolve(d.Type).Kind == ir.Optional)
+		if node || bare {
+			out = append(out, diag.New(diag.BindCode, c.Pos, "%s has no Go type of its own that could stand for code point %s", c.Type, c.Const).
+				Helpf("declare a typedef or struct for what the code point carries, and name that"))
+		}
+	}
+	return out
 }
