@@ -15,19 +15,24 @@ func TestRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ x, bind, want string }{
 		"procedure and type": {
 			"struct p_v_do { int a; }; program P { version V { void DO(void) = 1; } = 1; version W { void DO(void) = 1; } = 2; } = 77;",
-			"", "the Go name PVDo is made twice"},
+			"", "the Go name PVDo is made twice",
+		},
 		"site and type": {
 			"struct a { opaque data<>; }; struct site_a_data { int x; }; program P { version V { void DO(a) = 1; } = 1; } = 77;",
-			"ddp P.V.DO args data", "the Go name SiteAData is made twice"},
+			"ddp P.V.DO args data", "the Go name SiteAData is made twice",
+		},
 		"field and method": {
 			"struct a { opaque data<>; int reduced_XDRSize; }; program P { version V { void DO(a) = 1; } = 1; } = 77;",
-			"ddp P.V.DO args data", "the Go name A.ReducedXDRSize is made twice"},
+			"ddp P.V.DO args data", "the Go name A.ReducedXDRSize is made twice",
+		},
 		"types by case": {"struct foo { int a; }; struct Foo_ { int a; }; struct fOO { int a; }; typedef int foo_;", "", "which is taken"},
 		"too large":     {"struct h { opaque x[4294967295]; };", "", "too large for a Go array"},
 		"code point of a bare number": {
-			"typedef unsigned int uint32; const C = 1;", "code property C uint32", "no Go type of its own"},
+			"typedef unsigned int uint32; const C = 1;", "code property C uint32", "no Go type of its own",
+		},
 		"code point of a list node": {
-			"struct e { int a; }; struct l { e entry; l *next; }; struct h { l *all; }; const C = 1;", "code property C l", "no Go type of its own"},
+			"struct e { int a; }; struct l { e entry; l *next; }; struct h { l *all; }; const C = 1;", "code property C l", "no Go type of its own",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
