@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -11,9 +12,9 @@ import (
 // accept checks a segment against the state of the connection and finds the
 // target of its payload: all that can be refused is refused before a byte is
 // placed.
-func (q *queuePair) accept(w *wire, h *segment.Header, control []byte) error {
+func (q *queuePair) accept(w *wire, h *segment.Header) error {
 	q.mu.Lock()
-	defer q.unlock()
+	defer q.mu.Deliver()
 	if q.ending {
 		return errCut
 	}
@@ -31,14 +32,13 @@ func (q *queuePair) accept(w *wire, h *segment.Header, control []byte) error {
 	}
 	in := &q.in
 	in.target, in.off = nil, int(w.stream.Offset(h))
-	if h.Type == segment.ReadResponse { // its control data means nothing
+	if h.Type == segment.ReadResponse {
 		in.target = q.sq.at(*q.reads.at(q.reads.head)).sgl
 		return nil
 	}
 	if h.Begin {
 		in.res, in.have = h.Res, 0
 	}
-	in.have += copy(in.control[in.have:], control)
 	switch h.Type {
 	case segment.Send:
 		return q.acceptSend(h)
@@ -53,12 +53,12 @@ func (q *queuePair) acceptSend(h *segment.Header) error {
 	in := &q.in
 	if h.Begin {
 		in.bytes = 0
-		if in.report = in.res == resReport && q.pd.dev.cfg.Raw == nil; !in.report {
-			if !q.await(func() bool { return q.rqNext < q.rq.tail }, q.pd.dev.cfg.ReceiveTimeout) {
+		if in.report = in.res == resReport && q.dev.cfg.Raw == nil; !in.report {
+			if !q.await(func() bool { return q.rqNext < q.rq.tail }, q.dev.cfg.ReceiveTimeout) {
 				if q.ending {
 					return errCut
 				}
-				return q.refuse(reasonReceiver, h.Number, 0, fmt.Sprintf("no Receive was posted for a Send for %v", q.pd.dev.cfg.ReceiveTimeout))
+				return q.refuse(reasonReceiver, h.Number, 0, fmt.Sprintf("no Receive was posted for a Send for %v", q.dev.cfg.ReceiveTimeout))
 			}
 			in.message = q.rqNext
 			q.rqNext++
@@ -84,7 +84,7 @@ func (q *queuePair) acceptSend(h *segment.Header) error {
 func (q *queuePair) acceptWrite(h *segment.Header) error {
 	in := &q.in
 	if h.Begin && h.RDMALength > 0 {
-		e, reason := q.pd.dev.region(h.BufferID).remote(q.pd, h.BufferID, h.Offset, h.RDMALength, verbs.AccessRemoteWrite)
+		e, reason := q.PD.Remote(h.BufferID, uint64(h.Offset), int(h.RDMALength), verbs.AccessRemoteWrite)
 		if reason != "" {
 			return q.refuseAccess(h, reason)
 		}
@@ -111,7 +111,7 @@ func (q *queuePair) acceptRead(h *segment.Header) error {
 	if h.RDMALength == 0 {
 		return nil
 	}
-	e, reason := q.pd.dev.region(h.BufferID).remote(q.pd, h.BufferID, h.Offset, h.RDMALength, verbs.AccessRemoteRead)
+	e, reason := q.PD.Remote(h.BufferID, uint64(h.Offset), int(h.RDMALength), verbs.AccessRemoteRead)
 	if reason != "" {
 		return q.refuseAccess(h, reason)
 	}
@@ -127,11 +127,11 @@ func (q *queuePair) refuseAccess(h *segment.Header, reason string) error {
 // awaitSources waits until a Write may overwrite what an earlier Read, which it
 // must not overtake, has to send (§3.4 Order). Writes of this package may; only
 // a peer that both asks for the order and lets the two overlap gets here.
-func (q *queuePair) awaitSources(h *segment.Header, e *element) bool {
+func (q *queuePair) awaitSources(h *segment.Header, e *soft.Element) bool {
 	for i := q.resp.tail; i > q.resp.head; i-- {
 		r := q.resp.at(i - 1)
-		if r.total > 0 && segment.Waits(h.Number, h.Order, r.number) && e.overlaps(&r.source[0]) {
-			return q.await(func() bool { return q.resp.head >= i }, q.pd.dev.cfg.SendTimeout)
+		if r.total > 0 && segment.Waits(h.Number, h.Order, r.number) && e.Overlaps(&r.source[0]) {
+			return q.await(func() bool { return q.resp.head >= i }, q.dev.cfg.SendTimeout)
 		}
 	}
 	return true
@@ -146,7 +146,7 @@ func (q *queuePair) await(there func() bool, atMost time.Duration) bool {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	for {
-		q.unlock()
+		q.mu.Deliver()
 		over := false
 		select {
 		case <-q.posted:

@@ -1,7 +1,6 @@
 package rdmatcp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +61,7 @@ func (d *Device) dial(ctx context.Context, qp verbs.QueuePair, params *verbs.Con
 	}
 	q.mu.Lock()
 	q.end(err, report{})
-	q.unlock()
+	q.mu.Deliver()
 	return nil, err
 }
 
@@ -84,7 +83,7 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 		err = context.Cause(ctx)
 		q.mu.Lock()
 		q.end(err, report{reason: reasonGoodbye}) // its reader closes the connection
-		q.unlock()
+		q.mu.Deliver()
 		return nil, err
 	}
 	if err != nil {
@@ -162,7 +161,7 @@ func (w *wire) hearHello() (*hello, error) {
 		return nil, err
 	}
 	var h segment.Header
-	if err := h.Decode(b); err != nil {
+	if err := w.stream.Decode(&h, b); err != nil {
 		return nil, err
 	}
 	if h.Wire() > len(w.buf) {
@@ -201,38 +200,21 @@ func (w *wire) hear(n int) ([]byte, error) {
 // connecting checks the arguments of Dial and Accept and moves the queue pair
 // to StateConnecting.
 func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queuePair, verbs.ConnParams, error) {
-	var p verbs.ConnParams
-	if params != nil {
-		p = *params
+	p, err := d.soft.Params(params)
+	if err != nil {
+		return nil, p, err
 	}
-	if len(p.PrivateData) > d.attrs.MaxPrivateData {
-		return nil, p, fmt.Errorf("private data of %d bytes, limit is %d: %w", len(p.PrivateData), d.attrs.MaxPrivateData, verbs.ErrTooLarge)
-	}
-	p.PrivateData = bytes.Clone(p.PrivateData)
-	p.InitiatorDepth = depth(p.InitiatorDepth, d.attrs.MaxInitiatorDepth)
-	p.ResponderResources = depth(p.ResponderResources, d.attrs.MaxResponderResources)
 	q, ok := qp.(*queuePair)
-	if !ok || q.pd.dev != d {
+	if !ok || q.dev != d {
 		return nil, p, fmt.Errorf("queue pair: %w", verbs.ErrForeignObject)
 	}
 	q.mu.Lock()
-	defer q.unlock()
+	defer q.mu.Deliver()
 	if s := q.State(); s != verbs.StateInit {
-		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.num, s, verbs.ErrInvalidState)
+		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.Num(), s, verbs.ErrInvalidState)
 	}
 	q.state.Store(uint32(verbs.StateConnecting))
 	return q, p, nil
-}
-
-// depth turns a wish into a number: 0 is the limit, negative is none.
-func depth(wish, limit int) int {
-	switch {
-	case wish < 0:
-		return 0
-	case wish == 0:
-		return limit
-	}
-	return min(wish, limit)
 }
 
 // Windows' own numbers, which the syscall package does not translate.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -19,10 +20,10 @@ type incoming struct {
 	have    int                   // how many
 	message uint64                // number of the Receive that a Send goes to
 	report  bool                  // it is one
-	write   [1]element            // target of a Write
+	write   [1]soft.Element       // target of a Write
 	bytes   int                   // of a Send
 
-	target []element // where the payload of the segment goes
+	target soft.List // where the payload of the segment goes
 	off    int       // and from which byte on
 	pieces [][]byte
 }
@@ -36,7 +37,7 @@ func (q *queuePair) readLoop(w *wire) {
 		}
 		q.mu.Lock()
 		q.broken(w, err)
-		q.unlock()
+		q.mu.Deliver()
 		break
 	}
 	<-q.gone
@@ -55,7 +56,7 @@ func (q *queuePair) farewell(w *wire) (b []byte) {
 	for _, rest := range q.out.bufs {
 		b = append(b, rest...)
 	}
-	if q.pd.dev.cfg.Raw != nil || q.last.reason == 0 || !w.stream.Known || q.begun && q.sqSent > 0 {
+	if q.dev.cfg.Raw != nil || q.last.reason == 0 || !w.stream.Known || q.begun && q.sqSent > 0 {
 		return b
 	}
 	number := w.number
@@ -81,16 +82,16 @@ func (q *queuePair) broken(w *wire, err error) {
 	case err == errSlow:
 		last.reason = reasonSlow
 		err = fmt.Errorf("a segment took longer than %v, or an open message went without for %v: %w",
-			q.pd.dev.cfg.SegmentTimeout, q.pd.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+			q.dev.cfg.SegmentTimeout, q.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	case errors.As(err, &format):
 		last.reason = reasonFormat
 	}
-	q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, q.num, err), last)
+	q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, q.Num(), err), last)
 }
 
 // refuse ends the connection for what the peer did, and tells it so.
 func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error {
-	err := fmt.Errorf("%w: queue pair %d: peer's message %#x: %s", verbs.ErrConnectionBroken, q.num, number, what)
+	err := fmt.Errorf("%w: queue pair %d: peer's message %#x: %s", verbs.ErrConnectionBroken, q.Num(), number, what)
 	q.end(err, report{reason: why, number: number, buffer: buffer})
 	return err
 }
@@ -99,14 +100,14 @@ func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error
 func (q *queuePair) segment(w *wire) error {
 	var idle time.Time
 	if w.stream.Open() {
-		idle = time.Now().Add(q.pd.dev.cfg.MessageTimeout)
+		idle = time.Now().Add(q.dev.cfg.MessageTimeout)
 	}
 	w.within(idle)
 	if _, err := w.need(1); err != nil {
 		return err
 	}
 	if w.w-w.r < segment.PrefixSize || !w.whole() {
-		w.within(time.Now().Add(q.pd.dev.cfg.SegmentTimeout))
+		w.within(time.Now().Add(q.dev.cfg.SegmentTimeout))
 	}
 	b, err := w.need(segment.PrefixSize)
 	if err != nil {
@@ -120,16 +121,17 @@ func (q *queuePair) segment(w *wire) error {
 		return unexpected(err)
 	}
 	var h segment.Header
-	if err := h.Decode(b); err != nil {
+	if err := w.stream.Decode(&h, b); err != nil {
+		return err
+	}
+	if err := q.accept(w, &h); err != nil {
 		return err
 	}
 	size += h.Control()
 	if b, err = w.need(size); err != nil {
 		return unexpected(err)
 	}
-	if err := q.accept(w, &h, b[size-h.Control():]); err != nil {
-		return err
-	}
+	q.in.keep(&h, b[size-h.Control():])
 	if h.Payload() <= StageLimit {
 		return q.takeSmall(w, &h)
 	}
@@ -137,11 +139,19 @@ func (q *queuePair) segment(w *wire) error {
 		return unexpected(err)
 	}
 	q.mu.Lock()
-	defer q.unlock()
+	defer q.mu.Deliver()
 	if q.ending {
 		return errCut
 	}
 	return q.commit(&h)
+}
+
+// keep notes the control data of a segment that was accepted: it may come in
+// any segment of a message, in parts. That of answers means nothing.
+func (in *incoming) keep(h *segment.Header, control []byte) {
+	if h.Type != segment.ReadResponse {
+		in.have += copy(in.control[in.have:], control)
+	}
 }
 
 // whole guesses whether a whole segment was read ahead, from a length that was

@@ -111,15 +111,8 @@ func (h *Header) Wire() int { return int(h.Length) + h.Padding() + TrailerSize }
 // Put writes the header and returns its size; b must have HeaderSize bytes. It
 // checks nothing: fields that cannot be right are written as they are.
 func (h *Header) Put(b []byte) int {
-	flags := h.Res<<4 | uint8(h.Type)&maskType
-	if h.Begin {
-		flags |= bitBegin
-	}
-	if h.End {
-		flags |= bitEnd
-	}
 	b = b[:h.Type.HeaderSize()]
-	b[0], b[1] = version, flags
+	b[0], b[1] = version, h.flags()
 	binary.BigEndian.PutUint16(b[2:], h.Length)
 	binary.BigEndian.PutUint64(b[4:], h.ConnID)
 	binary.BigEndian.PutUint32(b[12:], h.Number)
@@ -133,6 +126,18 @@ func (h *Header) Put(b []byte) int {
 	binary.BigEndian.PutUint32(b[24:], h.Offset)
 	binary.BigEndian.PutUint32(b[28:], h.RDMALength)
 	return LongHeader
+}
+
+// flags is the header's second byte.
+func (h *Header) flags() uint8 {
+	flags := h.Res<<4 | uint8(h.Type)&maskType
+	if h.Begin {
+		flags |= bitBegin
+	}
+	if h.End {
+		flags |= bitEnd
+	}
+	return flags
 }
 
 // Prefix checks the first PrefixSize bytes of a segment, before anything in
@@ -153,8 +158,16 @@ func Prefix(b []byte) (headerSize int, err error) {
 }
 
 // Decode reads a header and checks what can be checked without knowing other
-// segments. b may go on behind the header.
+// segments. b may go on behind the header. Within a stream use Stream.Decode.
 func (h *Header) Decode(b []byte) error {
+	if err := h.read(b); err != nil {
+		return err
+	}
+	return h.check()
+}
+
+// read reads a header of which Prefix says that it is one.
+func (h *Header) read(b []byte) error {
 	size, err := Prefix(b)
 	if err != nil {
 		return err
@@ -181,14 +194,19 @@ func (h *Header) Decode(b []byte) error {
 		h.Offset = binary.BigEndian.Uint32(b[24:])
 		h.RDMALength = binary.BigEndian.Uint32(b[28:])
 	}
+	return nil
+}
+
+// check checks a header that was read by itself.
+func (h *Header) check() error {
 	switch p := h.Payload(); {
 	case p < 0: // §3.4 CLEN, control data
-		return h.refuse(ControlTooLong, uint64(h.Control()), uint64(int(h.Length)-size))
+		return h.refuse(ControlTooLong, uint64(h.Control()), uint64(int(h.Length)-h.Type.HeaderSize()))
 	case h.Type != ReadRequest:
 	case p > 0: // §3.3
 		return h.refuse(RequestWithPayload, uint64(p), 0)
 	case !h.Begin || !h.End: // §3.3
-		return h.refuse(RequestNotWhole, uint64(b[1]&(bitBegin|bitEnd)), bitBegin|bitEnd)
+		return h.refuse(RequestNotWhole, uint64(h.flags()&(bitBegin|bitEnd)), bitBegin|bitEnd)
 	}
 	return nil
 }

@@ -6,32 +6,35 @@ import "fmt"
 // itself: errors.Is(err, segment.BadCRC) asks for it.
 type Rule uint8
 
-// The rules, in the order in which they are checked.
+// The rules, in the order in which they are checked: of two faults in one
+// header the first is named.
 const (
-	// A segment alone.
-	BadVersion         Rule = iota + 1
-	LengthBelowHeader       // Segment Length counts the header
-	Truncated               // fewer bytes than the Segment Length announces
-	ControlTooLong          // CLEN words of control data do not fit into Segment Length
-	RequestWithPayload      // Read_Request carries no payload
-	RequestNotWhole         // Read_Request is one segment
+	// The beginning of a segment.
+	BadVersion        Rule = iota + 1
+	LengthBelowHeader      // Segment Length counts the header
+	Truncated              // fewer bytes than the Segment Length announces
 
-	// A segment after others.
+	// A header alone.
 	WrongConnectionID
+	ControlTooLong     // CLEN words of control data do not fit into Segment Length
+	RequestWithPayload // Read_Request carries no payload
+	RequestNotWhole    // Read_Request is one segment
+
+	// A header after others.
 	MissingBegin      // first segment of a message without B
 	UnexpectedBegin   // B inside a message
-	TypeChanged       // within a message
-	NumberChanged     // within a message
 	NumberNotNext     // of a new message in group 1
+	WrongReadNumber   // a Read_Response to another request than the oldest
+	NumberChanged     // within a message
+	TypeChanged       // within a message
 	DataOffsetNotZero // on the first segment
 	OffsetNotNext     // does not follow from the payload before
+	OffsetWraps       // an RDMA range beyond 2^32
 	BufferIDChanged   // within a Write
 	RDMALengthChanged // within a Write
-	OffsetWraps       // an RDMA range beyond 2^32
+	NoReadOutstanding // a Read_Response nobody asked for
 	PayloadTooLong    // more payload than RDMA Length, the Read's length or 2^32-1
 	PayloadTooShort   // the last segment ends before that length
-	NoReadOutstanding // a Read_Response nobody asked for
-	WrongReadNumber   // a Read_Response to another request than the oldest
 
 	// The end of a segment.
 	BadCRC

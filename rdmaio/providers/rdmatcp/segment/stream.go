@@ -54,6 +54,18 @@ func (s *Stream) Offset(h *Header) uint32 {
 	return h.Offset - s.group1.base
 }
 
+// Decode reads a header and checks what can be checked of it alone, but the
+// Connection ID, once it is known, before anything behind it is believed.
+func (s *Stream) Decode(h *Header, b []byte) error {
+	if err := h.read(b); err != nil {
+		return err
+	}
+	if s.Known && h.ConnID != s.ConnID { // §3.4 Connection ID; §5
+		return h.refuse(WrongConnectionID, h.ConnID, s.ConnID)
+	}
+	return h.check()
+}
+
 // Accept checks a segment's header, which Decode has passed, and moves on. oldest
 // is our oldest Read_Request without a whole response, nil if there is none. After
 // an error the stream is lost.
@@ -64,7 +76,7 @@ func (s *Stream) Accept(h *Header, oldest *Read) error {
 	if !s.Known {
 		s.ConnID, s.Known = h.ConnID, true
 	}
-	if h.ConnID != s.ConnID { // §3.4 Connection ID; §5
+	if h.ConnID != s.ConnID { // for those who used Header.Decode
 		return h.refuse(WrongConnectionID, h.ConnID, s.ConnID)
 	}
 	if h.Type == ReadResponse {
@@ -76,7 +88,7 @@ func (s *Stream) Accept(h *Header, oldest *Read) error {
 // request checks a segment of group 1.
 func (s *Stream) request(h *Header) error {
 	m := &s.group1
-	if err := m.begin(h); err != nil {
+	if err := m.start(h); err != nil {
 		return err
 	}
 	if h.Begin {
@@ -85,25 +97,25 @@ func (s *Stream) request(h *Header) error {
 			return h.refuse(NumberNotNext, uint64(h.Number), uint64(s.next))
 		}
 		s.started, s.next = true, h.Number+1
-		*m = message{open: true, typ: h.Type, number: h.Number, bufferID: h.BufferID, length: math.MaxUint32}
+		*m = message{typ: h.Type, number: h.Number, bufferID: h.BufferID, length: math.MaxUint32}
 		if h.Type != Send {
 			m.base, m.length = h.Offset, h.RDMALength
-			if end := uint64(h.Offset) + uint64(h.RDMALength); end > 1<<32 {
-				return h.refuse(OffsetWraps, end, 1<<32)
-			}
 		}
 	}
-	if h.Type == ReadRequest { // one segment without payload: nothing to add up
-		m.open = false
+	if err := m.follows(h); err != nil {
+		return err
+	}
+	if end := uint64(m.base) + uint64(m.length); h.Begin && h.Type != Send && end > 1<<32 {
+		return h.refuse(OffsetWraps, end, 1<<32)
+	}
+	switch {
+	case h.Type == ReadRequest: // one segment without payload: nothing to add up
 		return nil
-	}
-	if h.Type == Write {
-		switch {
-		case h.BufferID != m.bufferID:
-			return h.refuse(BufferIDChanged, uint64(h.BufferID), uint64(m.bufferID))
-		case h.RDMALength != m.length:
-			return h.refuse(RDMALengthChanged, uint64(h.RDMALength), uint64(m.length))
-		}
+	case h.Type == Send:
+	case h.BufferID != m.bufferID:
+		return h.refuse(BufferIDChanged, uint64(h.BufferID), uint64(m.bufferID))
+	case h.RDMALength != m.length:
+		return h.refuse(RDMALengthChanged, uint64(h.RDMALength), uint64(m.length))
 	}
 	return m.add(h, h.Type == Write)
 }
@@ -111,47 +123,58 @@ func (s *Stream) request(h *Header) error {
 // response checks a segment of group 2.
 func (s *Stream) response(h *Header, oldest *Read) error {
 	m := &s.group2
-	if err := m.begin(h); err != nil {
+	if err := m.start(h); err != nil {
 		return err
 	}
 	if h.Begin {
-		switch {
-		case oldest == nil:
-			return h.refuse(NoReadOutstanding, uint64(h.Number), 0)
-		case h.Number != oldest.Number: // §4: in order, which can only mean that of the requests
+		if oldest != nil && h.Number != oldest.Number { // §4: in order, which can only mean that of the requests
 			return h.refuse(WrongReadNumber, uint64(h.Number), uint64(oldest.Number))
 		}
-		*m = message{open: true, typ: h.Type, number: h.Number, length: oldest.Length}
+		*m = message{typ: h.Type, number: h.Number}
+		if oldest != nil {
+			m.length = oldest.Length
+		}
+	}
+	if err := m.follows(h); err != nil {
+		return err
+	}
+	if h.Begin && oldest == nil {
+		return h.refuse(NoReadOutstanding, uint64(h.Number), 0)
 	}
 	return m.add(h, true)
 }
 
-// begin checks that a segment starts or continues a message as it must.
-func (m *message) begin(h *Header) error {
+// start checks that a segment has B if and only if it starts a message.
+func (m *message) start(h *Header) error {
 	switch {
 	case h.Begin && m.open:
 		return h.refuse(UnexpectedBegin, uint64(h.Number), uint64(m.number))
-	case h.Begin:
-		if (h.Type == Send || h.Type == ReadResponse) && h.Offset != 0 {
-			return h.refuse(DataOffsetNotZero, uint64(h.Offset), 0)
-		}
-	case !m.open:
+	case !h.Begin && !m.open:
 		return h.refuse(MissingBegin, uint64(h.Number), 0)
-	case h.Type != m.typ:
-		return h.refuse(TypeChanged, uint64(h.Type), uint64(m.typ))
-	case h.Number != m.number:
-		return h.refuse(NumberChanged, uint64(h.Number), uint64(m.number))
 	}
 	return nil
 }
 
+// follows checks that a segment is of the message and continues its offset.
+func (m *message) follows(h *Header) error {
+	// No message has 2^32 bytes, so base+sent wraps only when its last byte was
+	// the last there is; then any offset but this is wrong too.
+	want := m.base + uint32(m.sent)
+	switch {
+	case h.Number != m.number:
+		return h.refuse(NumberChanged, uint64(h.Number), uint64(m.number))
+	case h.Type != m.typ:
+		return h.refuse(TypeChanged, uint64(h.Type), uint64(m.typ))
+	case h.Offset == want:
+		return nil
+	case h.Begin:
+		return h.refuse(DataOffsetNotZero, uint64(h.Offset), 0)
+	}
+	return h.refuse(OffsetNotNext, uint64(h.Offset), uint64(want))
+}
+
 // add counts a segment's payload; exact messages have a length to meet.
 func (m *message) add(h *Header, exact bool) error {
-	// A Write of 2^32 bytes cannot be announced, so base+sent wraps only when
-	// its last byte was the last there is; then any offset but this is wrong too.
-	if want := m.base + uint32(m.sent); h.Offset != want {
-		return h.refuse(OffsetNotNext, uint64(h.Offset), uint64(want))
-	}
 	m.sent += uint64(h.Payload())
 	switch {
 	case m.sent > uint64(m.length):

@@ -105,6 +105,94 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// Of two faults in one header the one that is checked first is named, from the
+// fields that must be believed first to those that need others.
+func TestCheckOrder(t *testing.T) {
+	const (
+		version = iota
+		length
+		connection
+		controlData
+		begin
+		number
+		typ
+		offset
+		buffer
+		rdmaLength
+		payload
+	)
+	// A continued Write, and how each fault is put into its header.
+	good := seg(Write, "E", 7, 6, rdma(9, 104, 10))
+	faults := []struct {
+		at   int
+		put  func(h *Header, b []byte)
+		want Rule
+	}{
+		{version, func(_ *Header, b []byte) { b[0] = 3 }, BadVersion},
+		{length, func(h *Header, _ []byte) { h.Length = 23 }, LengthBelowHeader},
+		{connection, func(h *Header, _ []byte) { h.ConnID++ }, WrongConnectionID},
+		{controlData, func(h *Header, _ []byte) { h.CLEN = 255 }, ControlTooLong},
+		{begin, func(h *Header, _ []byte) { h.Begin = true }, UnexpectedBegin},
+		{number, func(h *Header, _ []byte) { h.Number++ }, NumberChanged},
+		{typ, func(h *Header, _ []byte) { h.Type = Send }, TypeChanged},
+		{offset, func(h *Header, _ []byte) { h.Offset++ }, OffsetNotNext},
+		{buffer, func(h *Header, _ []byte) { h.BufferID++ }, BufferIDChanged},
+		{rdmaLength, func(h *Header, _ []byte) { h.RDMALength++ }, RDMALengthChanged},
+		{payload, func(h *Header, _ []byte) { h.Length++ }, PayloadTooLong},
+	}
+	for i, a := range faults {
+		for _, b := range faults[i+1:] {
+			if a.at == length && b.at == payload {
+				continue // the same field
+			}
+			s := Stream{ConnID: connID, Known: true}
+			first := seg(Write, "B", 7, 4, rdma(9, 100, 10))
+			if err := s.Accept(&first, nil); err != nil {
+				t.Fatal(err)
+			}
+			h := good
+			var wire [LongHeader]byte
+			b.put(&h, wire[:])
+			a.put(&h, wire[:])
+			h.Put(wire[:])
+			a.put(&h, wire[:])
+			var got Header
+			err := s.Decode(&got, wire[:])
+			if err == nil {
+				err = s.Accept(&got, nil)
+			}
+			if !errors.Is(err, a.want) {
+				t.Errorf("%v and %v: %v", a.want, b.want, err)
+			}
+		}
+	}
+	// What a new message has, and answers to Reads.
+	oldest := &Read{Number: 3, Length: 8}
+	for _, tc := range []struct {
+		h    Header
+		read *Read
+		want Rule
+	}{
+		{seg(Send, "BE", 9, 4, at(5)), nil, NumberNotNext},
+		{seg(Write, "BE", 9, 9, rdma(1, top, 9)), nil, NumberNotNext},
+		{seg(Write, "BE", 7, 10, rdma(1, top, 9)), nil, OffsetWraps},
+		{seg(ReadResponse, "E", 4, 4, at(5)), nil, MissingBegin},
+		{seg(ReadResponse, "BE", 4, 9, at(5)), oldest, WrongReadNumber},
+		{seg(ReadResponse, "BE", 3, 9, at(5)), oldest, DataOffsetNotZero},
+		{seg(ReadResponse, "BE", 3, 9, at(5)), nil, DataOffsetNotZero},
+		{seg(ReadResponse, "BE", 3, 9), nil, NoReadOutstanding},
+	} {
+		var s Stream
+		first := seg(Send, "BE", 6, 0)
+		if err := s.Accept(&first, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Accept(&tc.h, tc.read); !errors.Is(err, tc.want) {
+			t.Errorf("%+v: %v, want %v", tc.h, err, tc.want)
+		}
+	}
+}
+
 // A client knows the Connection ID before anything arrives.
 func TestStreamKnown(t *testing.T) {
 	s := Stream{ConnID: connID + 1, Known: true}
