@@ -67,8 +67,9 @@ func Table() []Row {
 		{Package: "rdmaio/verbs"},
 		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs"}},
+		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
-		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs"}},
+		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}},
 
 		// The engine and its parts, each importing downward. Only the two codecs
 		// know a version.

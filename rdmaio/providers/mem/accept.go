@@ -34,7 +34,7 @@ type connRequest struct {
 func (r *connRequest) PrivateData() []byte { return r.params.PrivateData }
 
 // RemoteAddr implements verbs.ConnRequest.
-func (r *connRequest) RemoteAddr() string { return r.from.pd.dev.attrs.Name }
+func (r *connRequest) RemoteAddr() string { return r.from.dev.attrs.Name }
 
 // wanted reports whether the dialer still waits.
 func (r *connRequest) wanted() bool {
@@ -75,7 +75,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	if q != nil { // past the checks of misuse
 		l := q.lock()
 		l.end(q, err, nil)
-		l.unlock()
+		l.Deliver()
 	}
 	return nil, fmt.Errorf("mem: accept at %q: %w", r.ln.addr, err)
 }
@@ -111,8 +111,8 @@ func (r *connRequest) accept(ctx context.Context, qp verbs.QueuePair, params *ve
 // join connects two queue pairs and gives each side's view of it.
 func (r *connRequest) join(q *queuePair, p verbs.ConnParams) (own, peers *verbs.ConnInfo, err error) {
 	lq, lf := lockTwo(q, r.from)
-	defer lq.mu.Unlock()
-	defer lf.mu.Unlock()
+	defer lq.Unlock()
+	defer lf.Unlock()
 	switch {
 	case q.State() != verbs.StateConnecting:
 		return nil, nil, q.err

@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -38,7 +37,7 @@ func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	if err != nil {
 		l := q.lock()
 		l.end(q, err, verbs.ErrPeerDisconnected)
-		l.unlock()
+		l.Deliver()
 		return fail(err)
 	}
 	return r.info, nil
@@ -58,36 +57,19 @@ func (q *queuePair) abandon(r *connRequest, err error) error {
 // connecting checks the arguments of Dial and Accept and moves the queue pair
 // to StateConnecting.
 func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queuePair, verbs.ConnParams, error) {
-	var p verbs.ConnParams
-	if params != nil {
-		p = *params
+	p, err := d.soft.Params(params)
+	if err != nil {
+		return nil, p, err
 	}
-	if len(p.PrivateData) > d.attrs.MaxPrivateData {
-		return nil, p, fmt.Errorf("private data of %d bytes, limit is %d: %w", len(p.PrivateData), d.attrs.MaxPrivateData, verbs.ErrTooLarge)
-	}
-	p.PrivateData = bytes.Clone(p.PrivateData)
-	p.InitiatorDepth = depth(p.InitiatorDepth, d.attrs.MaxInitiatorDepth)
-	p.ResponderResources = depth(p.ResponderResources, d.attrs.MaxResponderResources)
 	q, ok := qp.(*queuePair)
-	if !ok || q.pd.dev != d {
+	if !ok || q.dev != d {
 		return nil, p, fmt.Errorf("queue pair: %w", verbs.ErrForeignObject)
 	}
 	l := q.lock()
-	defer l.unlock()
+	defer l.Deliver()
 	if s := q.State(); s != verbs.StateInit {
-		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.num, s, verbs.ErrInvalidState)
+		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.Num(), s, verbs.ErrInvalidState)
 	}
 	q.state.Store(uint32(verbs.StateConnecting))
 	return q, p, nil
-}
-
-// depth turns a wish into a number: 0 is the limit, negative is none.
-func depth(wish, limit int) int {
-	switch {
-	case wish < 0:
-		return 0
-	case wish == 0:
-		return limit
-	}
-	return min(wish, limit)
 }

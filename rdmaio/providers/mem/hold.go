@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -33,13 +34,13 @@ func (n *Network) Step() bool {
 
 		l := q.lock()
 		if len(q.held) == 0 { // flushed in the meantime
-			l.unlock()
+			l.Deliver()
 			continue
 		}
 		r := q.held[0]
 		q.held = q.held[1:]
 		l.execute(q, &r)
-		l.unlock()
+		l.Deliver()
 		return true
 	}
 }
@@ -60,7 +61,7 @@ func (h *holder) keep(q *queuePair, r *request) bool {
 		return false
 	}
 	own := *r
-	own.sgl = append([]element(nil), r.sgl...)
+	own.sgl = slices.Clone(r.sgl)
 	q.held = append(q.held, own)
 	h.mu.Lock()
 	h.order = append(h.order, q)

@@ -1,64 +1,26 @@
 package mem
 
 import (
-	"sync"
-
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // link is the lock of a connection. A queue pair has one of its own until it
 // connects; then it takes over its peer's.
 type link struct {
+	soft.Mutex
 	number uint32 // order among links
-
-	mu       sync.Mutex
-	due      []notification // to be run when mu is free
-	spare    []notification
-	draining bool // a goroutine is running notifications of this link
-}
-
-// notification is a completion queue's, or else a queue pair's.
-type notification struct {
-	cq *completionQueue
-	qp func()
-}
-
-// unlock releases the link and runs what became due while it was locked,
-// unless another goroutine, or an outer call of this one, is at it already.
-func (l *link) unlock() {
-	if l.draining || len(l.due) == 0 {
-		l.mu.Unlock()
-		return
-	}
-	l.draining = true
-	for len(l.due) > 0 {
-		batch := l.due
-		l.due = l.spare[:0]
-		l.mu.Unlock()
-		for _, n := range batch {
-			if n.cq != nil {
-				n.cq.fire()
-			} else {
-				n.qp()
-			}
-		}
-		clear(batch)
-		l.mu.Lock()
-		l.spare = batch
-	}
-	l.draining = false
-	l.mu.Unlock()
 }
 
 // lock locks the link of a queue pair, which may change while one waits for it.
 func (q *queuePair) lock() *link {
 	for {
 		l := q.link.Load()
-		l.mu.Lock()
+		l.Lock()
 		if q.link.Load() == l {
 			return l
 		}
-		l.mu.Unlock()
+		l.Unlock()
 	}
 }
 
@@ -71,24 +33,17 @@ func lockTwo(a, b *queuePair) (la, lb *link) {
 		if first.number > second.number {
 			first, second = second, first
 		}
-		first.mu.Lock()
+		first.Lock()
 		if second != first {
-			second.mu.Lock()
+			second.Lock()
 		}
 		if a.link.Load() == la && b.link.Load() == lb {
 			return la, lb
 		}
 		if second != first {
-			second.mu.Unlock()
+			second.Unlock()
 		}
-		first.mu.Unlock()
-	}
-}
-
-// push adds a completion to a queue. The link is locked.
-func (l *link) push(cq *completionQueue, e cqe, solicited bool) {
-	if cq.push(e, solicited) {
-		l.due = append(l.due, notification{cq: cq})
+		first.Unlock()
 	}
 }
 
@@ -118,9 +73,7 @@ func (l *link) endOne(q *queuePair, err error) {
 	if state == verbs.StateConnecting {
 		close(q.abort)
 	}
-	if q.notify != nil {
-		l.due = append(l.due, notification{qp: q.notify})
-	}
+	l.Notify(q.Cfg.Notify)
 }
 
 // completeSend ends a send request that has run, or never will.
@@ -131,22 +84,22 @@ func (l *link) completeSend(q *queuePair, r *request, status verbs.Status, byteL
 	}
 	room := q.sendRoom
 	q.sendRoom = 0
-	l.push(q.sendCQ, cqe{
-		wc:       verbs.WC{WRID: r.wrid, Status: status, Opcode: r.wcOpcode(), QPNum: q.num, ByteLen: uint32(byteLen)},
-		qp:       q,
-		sendRoom: room,
+	l.Push(q.SendCQ, soft.Entry{
+		WC:       verbs.WC{WRID: r.wrid, Status: status, Opcode: r.wcOpcode(), QPNum: q.Num(), ByteLen: uint32(byteLen)},
+		QP:       &q.QueuePair,
+		SendRoom: room,
 	}, false)
 }
 
 // completeRecv ends the oldest Receive; wc lacks what the Receive knows.
 func (l *link) completeRecv(q *queuePair, wc verbs.WC, solicited bool) {
 	r := &q.rq[q.rqHead]
-	wc.WRID, wc.Opcode, wc.QPNum = r.wrid, verbs.WCRecv, q.num
+	wc.WRID, wc.Opcode, wc.QPNum = r.wrid, verbs.WCRecv, q.Num()
 	clear(r.sgl)
 	r.sgl = r.sgl[:0]
 	if q.rqHead++; q.rqHead == len(q.rq) {
 		q.rqHead = 0
 	}
 	q.rqCount--
-	l.push(q.recvCQ, cqe{wc: wc, qp: q}, solicited)
+	l.Push(q.RecvCQ, soft.Entry{WC: wc, QP: &q.QueuePair}, solicited)
 }

@@ -40,29 +40,21 @@ func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
 
 // Close implements verbs.Listener.
 func (l *listener) Close() error {
-	l.shut()
-	return nil
-}
-
-func (l *listener) shut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.shot {
-		return
+		return nil
 	}
 	l.shot = true
 	l.dev.net.unlisten(l)
-	l.dev.listening.Add(-1)
-	l.dev.mu.Lock()
-	delete(l.dev.lns, l)
-	l.dev.mu.Unlock()
+	l.dev.soft.Unlisten(l)
 	close(l.done)
 	for {
 		select {
 		case r := <-l.queue:
 			r.answer(verbs.ErrConnectionRefused)
 		default:
-			return
+			return nil
 		}
 	}
 }

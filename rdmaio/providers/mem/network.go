@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -56,18 +57,11 @@ func (n *Network) Open(name string, attrs *verbs.DeviceAttributes) (*Device, err
 	if err != nil {
 		return nil, err
 	}
-	var seed [16]byte
-	if _, err := io.ReadFull(n.rand, seed[:]); err != nil {
-		return nil, fmt.Errorf("mem: device %s: no randomness for handles: %w", name, err)
+	d, err := soft.New(soft.Config{Provider: "mem", Attrs: a, Rand: n.rand, Addresses: true})
+	if err != nil {
+		return nil, err
 	}
-	return &Device{
-		net:     n,
-		attrs:   a,
-		keys:    newKeyGen(seed),
-		regions: make(map[uint32]*memoryRegion),
-		qps:     make(map[*queuePair]struct{}),
-		lns:     make(map[*listener]struct{}),
-	}, nil
+	return &Device{net: n, soft: d, attrs: a}, nil
 }
 
 // listen registers a listener's name.

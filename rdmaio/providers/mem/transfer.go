@@ -3,6 +3,7 @@ package mem
 import (
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -32,8 +33,7 @@ func (l *link) execute(q *queuePair, r *request) {
 	case verbs.RDMARead:
 		l.access(q, r, verbs.AccessRemoteRead)
 	case verbs.LocalInvalidate:
-		mr := q.pd.dev.region(r.invalidate)
-		if mr == nil || mr.pd != q.pd || !mr.invalidateKey(r.invalidate) {
+		if !q.PD.InvalidateKey(r.invalidate) {
 			l.fail(q, r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.invalidate))
 			return
 		}
@@ -55,30 +55,28 @@ func (l *link) send(q *queuePair, r *request) {
 		return
 	}
 	wc := verbs.WC{ByteLen: uint32(r.total)}
-	var victim *memoryRegion
 	if r.opcode == verbs.SendWithInvalidate {
-		victim = p.pd.dev.region(r.invalidate)
-		if reason := victim.invalidatable(p.pd, r.invalidate); reason != "" {
+		if reason := p.PD.Invalidatable(r.invalidate); reason != "" {
 			l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("send with invalidate of key 0x%08x: %s", r.invalidate, reason))
 			return
 		}
 		wc.InvalidatedRKey = r.invalidate
 	}
-	if !pinAll(r.sgl) {
+	if !r.sgl.Pin() {
 		l.fail(q, r, verbs.StatusLocalProtection, "source region was invalidated after the post")
 		return
 	}
-	if !pinAll(to.sgl) {
-		unpinAll(r.sgl)
+	if !to.sgl.Pin() {
+		r.sgl.Unpin()
 		l.completeRecv(p, verbs.WC{Status: verbs.StatusLocalProtection}, false)
 		l.fail(q, r, verbs.StatusRemoteOperation, "region of the Receive was invalidated after the post")
 		return
 	}
 	scatter(to.sgl, r.sgl)
-	unpinAll(to.sgl)
-	unpinAll(r.sgl)
-	if victim != nil {
-		victim.invalidateKey(r.invalidate) // the owner may have been faster since: as good
+	to.sgl.Unpin()
+	r.sgl.Unpin()
+	if r.opcode == verbs.SendWithInvalidate {
+		p.PD.InvalidateKey(r.invalidate) // the owner may have been faster since: as good
 	}
 	l.completeRecv(p, wc, r.flags&verbs.SendSolicited != 0)
 	l.completeSend(q, r, verbs.StatusSuccess, 0)
@@ -95,69 +93,52 @@ func (l *link) access(q *queuePair, r *request, need verbs.Access) {
 		l.completeSend(q, r, verbs.StatusSuccess, done)
 		return
 	}
-	mr := q.peer.pd.dev.region(r.rkey)
-	remote, reason := mr.pinRemote(q.peer.pd, r.rkey, r.addr, r.total, need)
+	there, reason := q.peer.PD.Remote(r.rkey, r.addr, r.total, need)
+	if reason == "" && !there.Pin() {
+		reason = "region was invalidated"
+	}
 	if reason != "" {
 		l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s", r.opcode, r.total, r.addr, r.rkey, reason))
 		return
 	}
-	if !pinAll(r.sgl) {
-		mr.unpin()
+	if !r.sgl.Pin() {
+		there.Unpin()
 		l.fail(q, r, verbs.StatusLocalProtection, "local region was invalidated after the post")
 		return
 	}
+	remote := there.Bytes()
 	for i := range r.sgl {
 		e := &r.sgl[i]
 		if need == verbs.AccessRemoteRead {
-			copy(e.bytes(), remote)
+			copy(e.Bytes(), remote)
 		} else {
-			copy(remote, e.bytes())
+			copy(remote, e.Bytes())
 		}
-		remote = remote[e.n:]
+		remote = remote[e.Len:]
 	}
-	unpinAll(r.sgl)
-	mr.unpin()
+	r.sgl.Unpin()
+	there.Unpin()
 	l.completeSend(q, r, verbs.StatusSuccess, done)
 }
 
 // fail completes a request with an error and breaks the connection at both ends.
 func (l *link) fail(q *queuePair, r *request, status verbs.Status, what string) {
 	l.completeSend(q, r, status, 0)
-	err := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.num, what, status.Err())
+	err := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.Num(), what, status.Err())
 	l.end(q, err, err)
 }
 
-// bytes gives the memory of a pinned element.
-func (e *element) bytes() []byte { return e.mr.buf[e.off : e.off+e.n] }
-
 // scatter copies a message from one list to another that is long enough.
-func scatter(to, from []element) {
+func scatter(to, from soft.List) {
 	i, at := 0, 0 // next byte of to
 	for f := range from {
-		src := from[f].bytes()
+		src := from[f].Bytes()
 		for len(src) > 0 {
-			n := copy(to[i].bytes()[at:], src)
+			n := copy(to[i].Bytes()[at:], src)
 			src = src[n:]
-			if at += n; at == to[i].n {
+			if at += n; at == to[i].Len {
 				i, at = i+1, 0
 			}
 		}
-	}
-}
-
-// pinAll pins every region of a list, or none.
-func pinAll(sgl []element) bool {
-	for i := range sgl {
-		if !sgl[i].pin() {
-			unpinAll(sgl[:i])
-			return false
-		}
-	}
-	return true
-}
-
-func unpinAll(sgl []element) {
-	for i := range sgl {
-		sgl[i].mr.unpin()
 	}
 }

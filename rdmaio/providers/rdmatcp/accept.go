@@ -118,7 +118,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 		r.dev.drop(r.wire.conn)
 		q.mu.Lock()
 		q.end(err, report{})
-		q.unlock()
+		q.mu.Deliver()
 		return fail(err)
 	}
 	return info, nil

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
@@ -17,12 +18,12 @@ const (
 
 // batch is a run of segments that one write sends.
 type batch struct {
-	arena  []byte          // headers, copied payload, padding, CRCs, in order
-	segs   []part          //
-	pay    [][]byte        // payload that is not copied, in order
-	pins   []*memoryRegion // where it lies
-	direct int             // bytes of it
-	staged int             // bytes copied
+	arena  []byte         // headers, copied payload, padding, CRCs, in order
+	segs   []part         //
+	pay    [][]byte       // payload that is not copied, in order
+	pins   []*soft.Region // where it lies
+	direct int            // bytes of it
+	staged int            // bytes copied
 
 	bufs   net.Buffers // what is still to be written
 	sealed bool
@@ -55,7 +56,7 @@ func (b *batch) empty() bool { return len(b.segs) == 0 }
 
 // add adds a segment with bytes off to off+n of a list, which is pinned; it
 // stays so as long as the answer is true.
-func (b *batch) add(h *segment.Header, control []byte, sgl []element, off, n int) (holds bool) {
+func (b *batch) add(h *segment.Header, control []byte, sgl soft.List, off, n int) (holds bool) {
 	h.CLEN = uint8(len(control) / 4)
 	h.SetPayload(n)
 	p := part{start: len(b.arena), pay: len(b.pay)}
@@ -63,7 +64,7 @@ func (b *batch) add(h *segment.Header, control []byte, sgl []element, off, n int
 	b.arena = b.arena[:p.body]
 	h.Put(b.arena[p.start:])
 	b.arena = append(b.arena, control...)
-	b.pay = pieces(b.pay, sgl, off, n)
+	b.pay = sgl.Pieces(b.pay, off, n)
 	if holds = n > StageLimit; holds {
 		b.direct += n
 	} else {
@@ -154,7 +155,7 @@ func (b *batch) writeEach(to io.Writer) error {
 // unpin lets go of the registered memory in the batch.
 func (b *batch) unpin() {
 	for _, mr := range b.pins {
-		mr.unpin()
+		mr.Unpin()
 	}
 	clear(b.pins)
 	b.pins = b.pins[:0]

@@ -106,7 +106,7 @@ func (q *queuePair) acceptWrite(h *segment.Header) error {
 func (q *queuePair) acceptRead(h *segment.Header) error {
 	// What is in a write counts as answered: the peer may have it already.
 	if n := int(q.resp.tail - q.rspNext); n >= q.resources {
-		return q.refuse(reasonReads, h.Number, h.BufferID, fmt.Sprintf("Read while %d are not answered, as many as were agreed", n))
+		return q.refuse(reasonReads, h.Number, h.BufferID, fmt.Sprintf("Read while %d are not answered, as many as were agreed (RFC 5042 §6.4.3.3)", n))
 	}
 	if h.RDMALength == 0 {
 		return nil
@@ -120,8 +120,12 @@ func (q *queuePair) acceptRead(h *segment.Header) error {
 }
 
 func (q *queuePair) refuseAccess(h *segment.Header, reason string) error {
+	rule := "§6.2.1"
+	if h.Type == segment.ReadRequest {
+		rule = "§6.3.1"
+	}
 	return q.refuse(reasonAccess, h.Number, h.BufferID,
-		fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s", h.Type, h.RDMALength, h.Offset, h.BufferID, reason))
+		fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s (RFC 5042 %s)", h.Type, h.RDMALength, h.Offset, h.BufferID, reason, rule))
 }
 
 // awaitSources waits until a Write may overwrite what an earlier Read, which it

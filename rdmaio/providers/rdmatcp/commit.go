@@ -50,15 +50,15 @@ func (q *queuePair) readDone() {
 func (q *queuePair) deliver(h *segment.Header) error {
 	in, r := &q.in, q.rq.at(q.in.message)
 	r.wc = verbs.WC{ByteLen: uint32(in.bytes)}
-	if q.pd.dev.cfg.Raw == nil {
+	if q.dev.cfg.Raw == nil {
 		r.solicited = in.res&resSolicited != 0
 		if in.res&resControl != 0 {
 			if op := binary.BigEndian.Uint32(in.control[:]); in.have < 4*controlWords || op != opInvalidate {
 				return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("%d bytes of control data that begin with operation %#x, want %d and %#x: %v", in.have, op, 4*controlWords, opInvalidate, errProfile))
 			}
 			key := binary.BigEndian.Uint32(in.control[4:])
-			if reason := q.pd.dev.region(key).invalidatable(q.pd, key); reason != "" { // RFC 5042 §6.4.5
-				return q.refuse(reasonAccess, h.Number, key, fmt.Sprintf("Send with invalidate of key 0x%08x: %s", key, reason))
+			if reason := q.PD.Invalidatable(key); reason != "" { // RFC 5042 §6.4.5
+				return q.refuse(reasonAccess, h.Number, key, fmt.Sprintf("Send with invalidate of key 0x%08x: %s (RFC 5042 §6.4.5)", key, reason))
 			}
 			r.invalidate, r.wc.InvalidatedRKey = key, key
 		}
@@ -92,7 +92,7 @@ func (q *queuePair) reported() error {
 		}
 	}
 	err := fmt.Errorf("%w: queue pair %d: the peer refuses message %#x (buffer 0x%08x, reason %d): %w",
-		verbs.ErrConnectionBroken, q.num, p.number, p.buffer, p.reason, status.Err())
+		verbs.ErrConnectionBroken, q.Num(), p.number, p.buffer, p.reason, status.Err())
 	q.end(err, report{})
 	return err
 }

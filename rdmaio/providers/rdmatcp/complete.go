@@ -1,48 +1,9 @@
 package rdmatcp
 
-import "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
-
-// notification is a completion queue's, or else a queue pair's.
-type notification struct {
-	cq *completionQueue
-	qp func()
-}
-
-// unlock releases mu and runs what became due while it was held, unless
-// another goroutine, or an outer call of this one, is at it already. So a
-// notification may post on its own queue pair, and two ends that answer each
-// other do not recurse.
-func (q *queuePair) unlock() {
-	if q.draining || len(q.due) == 0 {
-		q.mu.Unlock()
-		return
-	}
-	q.draining = true
-	for len(q.due) > 0 {
-		batch := q.due
-		q.due = q.spare[:0]
-		q.mu.Unlock()
-		for _, n := range batch {
-			if n.cq != nil {
-				n.cq.fire()
-			} else {
-				n.qp()
-			}
-		}
-		clear(batch)
-		q.mu.Lock()
-		q.spare = batch
-	}
-	q.draining = false
-	q.mu.Unlock()
-}
-
-// push adds a completion to a queue. mu is held.
-func (q *queuePair) push(cq *completionQueue, e cqe, solicited bool) {
-	if cq.push(e, solicited) {
-		q.due = append(q.due, notification{cq: cq})
-	}
-}
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
 
 // wcOpcode is what a request's completion calls it.
 func (r *request) wcOpcode() verbs.WCOpcode {
@@ -68,7 +29,7 @@ func (q *queuePair) completeSends() {
 // completeSend completes the oldest request.
 func (q *queuePair) completeSend() {
 	r := q.sq.at(q.sq.head)
-	wc := verbs.WC{WRID: r.wrid, Status: r.status, Opcode: r.wcOpcode(), QPNum: q.num}
+	wc := verbs.WC{WRID: r.wrid, Status: r.status, Opcode: r.wcOpcode(), QPNum: q.Num()}
 	if r.opcode == verbs.RDMARead && r.status == verbs.StatusSuccess {
 		wc.ByteLen = uint32(r.total)
 	}
@@ -82,7 +43,7 @@ func (q *queuePair) completeSend() {
 	}
 	room := q.sendRoom
 	q.sendRoom = 0
-	q.push(q.sendCQ, cqe{wc: wc, qp: q, sendRoom: room}, false)
+	q.mu.Push(q.SendCQ, soft.Entry{WC: wc, QP: &q.QueuePair, SendRoom: room}, false)
 }
 
 // completeRecvs completes the Receives that are done and need not wait for a
@@ -103,16 +64,14 @@ func (q *queuePair) completeRecv() {
 	if r.invalidate != 0 {
 		// The owner may have been faster since it was checked: as good. Whoever
 		// pins it waits for nothing that needs mu.
-		if mr := q.pd.dev.region(r.invalidate); mr != nil {
-			mr.invalidateKey(r.invalidate)
-		}
+		q.PD.InvalidateKey(r.invalidate)
 	}
 	wc, solicited := r.wc, r.solicited
-	wc.WRID, wc.Opcode, wc.QPNum = r.wrid, verbs.WCRecv, q.num
+	wc.WRID, wc.Opcode, wc.QPNum = r.wrid, verbs.WCRecv, q.Num()
 	clear(r.sgl)
 	*r = recv{sgl: r.sgl[:0]}
 	q.rq.pop()
-	q.push(q.recvCQ, cqe{wc: wc, qp: q}, solicited)
+	q.mu.Push(q.RecvCQ, soft.Entry{WC: wc, QP: &q.QueuePair}, solicited)
 }
 
 // end begins the end of the queue pair, if it has not begun. mu is held. last is
@@ -159,8 +118,6 @@ func (q *queuePair) finish() {
 	}
 	q.resp, q.reads = ring[response]{}, ring[uint64]{}
 	q.state.Store(uint32(verbs.StateError))
-	if q.cfg.Notify != nil {
-		q.due = append(q.due, notification{qp: q.cfg.Notify})
-	}
+	q.mu.Notify(q.Cfg.Notify)
 	close(q.gone)
 }

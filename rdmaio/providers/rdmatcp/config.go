@@ -2,10 +2,10 @@ package rdmatcp
 
 import (
 	"crypto/rand"
-	"fmt"
 	"io"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -147,38 +147,9 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 		HeapMemory:            true,
 		RemoteInvalidate:      true,
 	}
-	if l := c.Limits; l != nil {
-		for _, f := range []struct {
-			name     string
-			to       *int
-			from     int
-			none, up bool // the limit may be none; may be above the default
-		}{
-			{"MaxSendWR", &a.MaxSendWR, l.MaxSendWR, false, false},
-			{"MaxRecvWR", &a.MaxRecvWR, l.MaxRecvWR, false, false},
-			{"MaxSendSGE", &a.MaxSendSGE, l.MaxSendSGE, false, false},
-			{"MaxRecvSGE", &a.MaxRecvSGE, l.MaxRecvSGE, false, false},
-			{"MaxReadSGE", &a.MaxReadSGE, l.MaxReadSGE, false, false},
-			{"MaxCQE", &a.MaxCQE, l.MaxCQE, false, false},
-			{"MaxInitiatorDepth", &a.MaxInitiatorDepth, l.MaxInitiatorDepth, true, true},
-			{"MaxResponderResources", &a.MaxResponderResources, l.MaxResponderResources, true, true},
-			{"MaxPrivateData", &a.MaxPrivateData, l.MaxPrivateData, true, false},
-		} {
-			switch {
-			case f.from < 0 && f.none:
-				*f.to = 0
-			case f.from < 0, f.from > *f.to && !f.up, f.from > 1<<15:
-				return a, fmt.Errorf("rdmatcp: device %s: limit %s of %d, want 1 to %d: %w", c.Name, f.name, f.from, *f.to, verbs.ErrInvalidValue)
-			case f.from > 0:
-				*f.to = f.from
-			}
-		}
-		if l.MaxMRSize > 0 {
-			a.MaxMRSize = min(a.MaxMRSize, l.MaxMRSize)
-		}
-		if l.MaxMessageSize > 0 {
-			a.MaxMessageSize = min(a.MaxMessageSize, l.MaxMessageSize)
-		}
+	a, err := soft.Lower("rdmatcp", a, c.Limits, 1<<15)
+	if err != nil {
+		return a, err
 	}
 	if c.Raw != nil {
 		a.MaxPrivateData, a.RemoteInvalidate = 0, false

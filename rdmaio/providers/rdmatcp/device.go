@@ -1,16 +1,14 @@
 package rdmatcp
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -18,11 +16,10 @@ import (
 type Device struct {
 	cfg   Config
 	attrs verbs.DeviceAttributes
+	soft  *soft.Device
 
-	numbers                  atomic.Uint32 // of queue pairs
-	pds, cqs, mrs, listening atomic.Int64
-	allocated                atomic.Int64
-	stats                    struct {
+	numbers atomic.Uint32 // of queue pairs
+	stats   struct {
 		connections, refused           atomic.Int64
 		sentDirect, sentStaged         atomic.Int64
 		receivedDirect, receivedStaged atomic.Int64
@@ -30,14 +27,9 @@ type Device struct {
 
 	goroutines sync.WaitGroup // all that work for this device; Close joins them
 
-	mu      sync.RWMutex
-	keys    keyGen
-	regions map[uint32]*memoryRegion // by key; those without a remote right have none
-	qps     map[*queuePair]struct{}
-	lns     map[*listener]struct{}
-	conns   map[net.Conn]struct{} // not closed yet
-	removed bool
-	closed  bool
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{} // not closed yet
+	closed bool                  // adopts no more
 }
 
 var _ verbs.Device = (*Device)(nil)
@@ -52,19 +44,11 @@ func Open(cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	var seed [16]byte
-	if _, err := io.ReadFull(c.Rand, seed[:]); err != nil {
-		return nil, fmt.Errorf("rdmatcp: device %s: no randomness for handles: %w", c.Name, err)
+	books, err := soft.New(soft.Config{Provider: "rdmatcp", Attrs: a, Rand: c.Rand})
+	if err != nil {
+		return nil, err
 	}
-	return &Device{
-		cfg:     c,
-		attrs:   a,
-		keys:    newKeyGen(seed),
-		regions: make(map[uint32]*memoryRegion),
-		qps:     make(map[*queuePair]struct{}),
-		lns:     make(map[*listener]struct{}),
-		conns:   make(map[net.Conn]struct{}),
-	}, nil
+	return &Device{cfg: c, attrs: a, soft: books, conns: make(map[net.Conn]struct{})}, nil
 }
 
 // Attributes implements verbs.Device.
@@ -82,50 +66,26 @@ func (d *Device) Stats() Stats {
 
 // AllocPD implements verbs.Device.
 func (d *Device) AllocPD() (verbs.ProtectionDomain, error) {
-	if err := d.usable(); err != nil {
+	pd, err := d.soft.AllocPD()
+	if err != nil {
 		return nil, err
 	}
-	d.pds.Add(1)
-	return &protectionDomain{
-		dev: d, qps: make(map[*queuePair]struct{}), regions: make(map[*memoryRegion]struct{}), allocs: make(map[*byte]int),
-	}, nil
+	return &protectionDomain{Domain: pd, dev: d}, nil
 }
 
 // CreateCQ implements verbs.Device.
 func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
-	if err := d.usable(); err != nil {
-		return nil, err
-	}
-	if entries < 1 {
-		return nil, fmt.Errorf("rdmatcp: completion queue of %d entries: %w", entries, verbs.ErrInvalidValue)
-	}
-	if entries > d.attrs.MaxCQE {
-		return nil, fmt.Errorf("rdmatcp: completion queue of %d entries, limit is %d: %w", entries, d.attrs.MaxCQE, verbs.ErrTooLarge)
-	}
-	d.cqs.Add(1)
-	return &completionQueue{dev: d, notify: notify, ring: make([]cqe, entries)}, nil
+	return d.soft.CreateCQ(entries, notify)
 }
 
 // Resources implements verbs.Device.
-func (d *Device) Resources() verbs.Resources {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	r := verbs.Resources{
-		PDs: int(d.pds.Load()), CQs: int(d.cqs.Load()), MRs: int(d.mrs.Load()), QPs: len(d.qps),
-		Listeners: int(d.listening.Load()), AllocatedBytes: uint64(d.allocated.Load()),
-	}
-	for q := range d.qps {
-		r.PostedRecvs += int(q.rqUsed.Load())
-		r.PostedSends += int(q.sqUsed.Load())
-	}
-	return r
-}
+func (d *Device) Resources() verbs.Resources { return d.soft.Resources() }
 
 // Close implements verbs.Device. Connections that are still saying goodbye,
 // and requests that nobody answered, are cut.
 func (d *Device) Close() error {
-	if r := d.Resources(); r != (verbs.Resources{}) {
-		return fmt.Errorf("rdmatcp: close device %s: %+v left: %w", d.attrs.Name, r, verbs.ErrBusy)
+	if err := d.soft.Close(); err != nil {
+		return err
 	}
 	d.mu.Lock()
 	d.closed = true
@@ -142,36 +102,9 @@ func (d *Device) Close() error {
 // exists can and must still be closed.
 func (d *Device) Remove() {
 	d.mu.Lock()
-	d.removed = true
-	lns := slices.Collect(maps.Keys(d.lns))
-	qps := slices.SortedFunc(maps.Keys(d.qps), func(a, b *queuePair) int { return cmp.Compare(a.num, b.num) })
+	d.closed = true
 	d.mu.Unlock()
-	for _, l := range lns {
-		l.shut()
-	}
-	for _, q := range qps {
-		q.disconnect(verbs.ErrDeviceRemoved)
-	}
-}
-
-// usable refuses new objects on a device that is gone.
-func (d *Device) usable() error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	switch {
-	case d.removed:
-		return fmt.Errorf("rdmatcp: device %s: %w", d.attrs.Name, verbs.ErrDeviceRemoved)
-	case d.closed:
-		return fmt.Errorf("rdmatcp: device %s: %w", d.attrs.Name, verbs.ErrClosed)
-	}
-	return nil
-}
-
-// region finds a region by key.
-func (d *Device) region(key uint32) *memoryRegion {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.regions[key]
+	d.soft.Remove()
 }
 
 // adopt makes the device answer for a connection; false if it has too many or
@@ -179,7 +112,7 @@ func (d *Device) region(key uint32) *memoryRegion {
 func (d *Device) adopt(c net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || d.removed || len(d.conns) >= d.cfg.MaxConnections {
+	if d.closed || len(d.conns) >= d.cfg.MaxConnections {
 		c.Close()
 		return false
 	}

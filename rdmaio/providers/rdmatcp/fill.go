@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -74,7 +75,7 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 		// Order: R5, no Write waits for another; ours may overtake our Reads.
 		h.Type, h.BufferID, h.Offset, h.RDMALength, h.Order = segment.Write, r.rkey, uint32(r.addr)+uint32(q.sqSent), uint32(r.total), segment.NoOrder
 	default:
-		if q.pd.dev.cfg.Raw == nil && r.flags&verbs.SendSolicited != 0 {
+		if q.dev.cfg.Raw == nil && r.flags&verbs.SendSolicited != 0 {
 			h.Res |= resSolicited
 		}
 		if r.opcode == verbs.SendWithInvalidate {
@@ -93,7 +94,7 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	if n > StageLimit && stagedOnly {
 		return direct
 	}
-	if !pinAll(r.sgl) {
+	if !r.sgl.Pin() {
 		return q.failRequest(r, verbs.StatusLocalProtection, "local region was invalidated after the post")
 	}
 	q.hold(&h, control, r.sgl, q.sqSent, n)
@@ -105,13 +106,13 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 }
 
 // hold adds a segment from a pinned list and keeps the pins if it must.
-func (q *queuePair) hold(h *segment.Header, control []byte, sgl []element, off, n int) {
+func (q *queuePair) hold(h *segment.Header, control []byte, sgl soft.List, off, n int) {
 	if !q.out.add(h, control, sgl, off, n) {
-		unpinAll(sgl)
+		sgl.Unpin()
 		return
 	}
 	for i := range sgl {
-		q.out.pins = append(q.out.pins, sgl[i].mr)
+		q.out.pins = append(q.out.pins, sgl[i].Region)
 	}
 }
 
@@ -147,8 +148,7 @@ func (q *queuePair) localInvalidate(r *request) step {
 	if len(q.out.pins) > 0 { // perhaps of that region: first write it
 		return nothing
 	}
-	mr := q.pd.dev.region(r.invalidate)
-	if mr == nil || mr.pd != q.pd || !mr.invalidateKey(r.invalidate) {
+	if !q.PD.InvalidateKey(r.invalidate) {
 		return q.failRequest(r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.invalidate))
 	}
 	r.done = true
@@ -164,7 +164,7 @@ func (q *queuePair) failRequest(r *request, status verbs.Status, what string) st
 		return nothing
 	}
 	r.done, r.status = true, status
-	q.end(fmt.Errorf("%w: request %#x of queue pair %d: %v: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.num, r.opcode, what, status.Err()), report{reason: reasonFailed})
+	q.end(fmt.Errorf("%w: request %#x of queue pair %d: %v: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.Num(), r.opcode, what, status.Err()), report{reason: reasonFailed})
 	return nothing
 }
 
@@ -183,9 +183,9 @@ func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
 	if n > StageLimit && stagedOnly {
 		return direct
 	}
-	var source []element
+	var source soft.List
 	if r.total > 0 {
-		if source = r.source[:]; !pinAll(source) {
+		if source = r.source[:]; !source.Pin() {
 			if q.out.empty() {
 				q.refuse(reasonAccess, r.number, 0, "source of a Read was invalidated before all of it was sent")
 			}

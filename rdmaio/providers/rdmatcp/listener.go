@@ -28,7 +28,7 @@ type listener struct {
 
 // Listen implements verbs.Device; addr is "host:port", with port 0 for a free one.
 func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
-	if err := d.usable(); err != nil {
+	if err := d.soft.Usable(); err != nil {
 		return nil, err
 	}
 	var config net.ListenConfig
@@ -42,14 +42,9 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	l := &listener{
 		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), new: make(map[net.Conn]struct{}),
 	}
-	d.listening.Add(1)
-	d.mu.Lock()
-	d.lns[l] = struct{}{}
-	removed := d.removed
-	d.mu.Unlock()
-	if removed { // while we were at it: Remove has not seen this one
-		l.shut()
-		return nil, d.usable()
+	if err := d.soft.Listen(l); err != nil { // removed meanwhile
+		l.Close()
+		return nil, err
 	}
 	d.goroutines.Go(l.serve)
 	return l, nil
@@ -76,22 +71,14 @@ func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
 
 // Close implements verbs.Listener.
 func (l *listener) Close() error {
-	l.shut()
-	return nil
-}
-
-func (l *listener) shut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.shot {
-		return
+		return nil
 	}
 	l.shot = true
 	l.tcp.Close()
-	l.dev.listening.Add(-1)
-	l.dev.mu.Lock()
-	delete(l.dev.lns, l)
-	l.dev.mu.Unlock()
+	l.dev.soft.Unlisten(l)
 	close(l.done)
 	for conn := range l.new {
 		conn.SetDeadline(past)
@@ -101,7 +88,7 @@ func (l *listener) shut() {
 		case r := <-l.queue:
 			r.refuse()
 		default:
-			return
+			return nil
 		}
 	}
 }

@@ -20,22 +20,22 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	w.bulk = false
 	w.skip(len(b))
 	q.mu.Lock()
-	defer q.unlock()
+	defer q.mu.Deliver()
 	if q.ending {
 		return errCut
 	}
 	if n := h.Payload(); n > 0 {
 		from := b[int(h.Length)-n : h.Length]
-		if !pinAll(q.in.target) {
+		if !q.in.target.Pin() {
 			return q.targetGone(h)
 		}
-		q.in.pieces = pieces(q.in.pieces[:0], q.in.target, q.in.off, n)
+		q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], q.in.off, n)
 		for _, to := range q.in.pieces {
 			from = from[copy(to, from):]
 		}
-		unpinAll(q.in.target)
+		q.in.target.Unpin()
 		clear(q.in.pieces)
-		q.pd.dev.stats.receivedStaged.Add(int64(n))
+		q.dev.stats.receivedStaged.Add(int64(n))
 	}
 	return q.commit(h)
 }
@@ -74,18 +74,18 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	defer func() {
 		q.mu.Lock()
 		q.leave()
-		q.unlock()
+		q.mu.Deliver()
 	}()
 	gone := func() error {
 		q.mu.Lock()
-		defer q.unlock()
+		defer q.mu.Deliver()
 		return q.targetGone(h)
 	}
-	if !pinAll(q.in.target) {
+	if !q.in.target.Pin() {
 		return 0, gone()
 	}
 	staged, direct := 0, 0
-	q.in.pieces = pieces(q.in.pieces[:0], q.in.target, q.in.off, h.Payload())
+	q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], q.in.off, h.Payload())
 	for _, to := range q.in.pieces {
 		for len(to) > 0 {
 			n := w.take(to)
@@ -93,14 +93,14 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 				var err error
 				n, err = w.read(to, true)
 				if err == errHurry {
-					unpinAll(q.in.target)
-					if !pinAll(q.in.target) {
+					q.in.target.Unpin()
+					if !q.in.target.Pin() {
 						return 0, gone()
 					}
 					continue
 				}
 				if err != nil {
-					unpinAll(q.in.target)
+					q.in.target.Unpin()
 					return 0, err
 				}
 				direct += n
@@ -109,13 +109,13 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 			to = to[n:]
 		}
 	}
-	unpinAll(q.in.target)
+	q.in.target.Unpin()
 	clear(q.in.pieces)
 	if w.tcp == nil {
 		staged, direct = staged+direct, 0
 	}
-	q.pd.dev.stats.receivedStaged.Add(int64(staged))
-	q.pd.dev.stats.receivedDirect.Add(int64(direct))
+	q.dev.stats.receivedStaged.Add(int64(staged))
+	q.dev.stats.receivedDirect.Add(int64(direct))
 	return sum, nil
 }
 

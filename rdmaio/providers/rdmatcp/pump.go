@@ -81,11 +81,11 @@ func (q *queuePair) writeLoop() {
 		}
 		q.mu.Lock()
 		for q.write(w) {
-			q.unlock() // lets notifications out
+			q.mu.Deliver() // lets notifications out
 			q.mu.Lock()
 		}
 		q.sending = false
-		q.unlock()
+		q.mu.Deliver()
 	}
 }
 
@@ -121,7 +121,7 @@ func (q *queuePair) write(w *wire) bool {
 
 // sent completes what the batch just written had as a whole.
 func (q *queuePair) sent() {
-	s := &q.pd.dev.stats
+	s := &q.dev.stats
 	s.sentDirect.Add(int64(q.out.direct))
 	s.sentStaged.Add(int64(q.out.staged))
 	for i := max(q.out.first, q.sq.head); i < q.out.requests; i++ {
@@ -143,7 +143,7 @@ func (q *queuePair) sent() {
 // lost ends the connection for an error of the stream.
 func (q *queuePair) lost(err error) {
 	if err == errSlow {
-		err = fmt.Errorf("the peer took nothing for %v: %w", q.pd.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+		err = fmt.Errorf("the peer took nothing for %v: %w", q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	}
-	q.end(fmt.Errorf("%w: queue pair %d: write: %w", verbs.ErrConnectionBroken, q.num, err), report{reason: reasonSlow})
+	q.end(fmt.Errorf("%w: queue pair %d: write: %w", verbs.ErrConnectionBroken, q.Num(), err), report{reason: reasonSlow})
 }

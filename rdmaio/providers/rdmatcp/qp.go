@@ -1,28 +1,22 @@
 package rdmatcp
 
 import (
-	"fmt"
-	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // queuePair implements verbs.QueuePair. mu guards what is not atomic.
 type queuePair struct {
-	pd             *protectionDomain
-	num            uint32
-	sendCQ, recvCQ *completionQueue
-	cfg            verbs.QPConfig // with the defaults filled in
+	soft.QueuePair
+	dev *Device
 
 	state atomic.Uint32 // verbs.QPState; written under mu
 	wire  atomic.Pointer[wire]
 
-	mu       sync.Mutex
-	due      []notification // to be run when mu is free
-	spare    []notification
-	draining bool // a goroutine is running notifications of this queue pair
+	mu soft.Mutex
 
 	// The end. It begins with end, and is there when nobody touches registered
 	// memory any more.
@@ -37,8 +31,7 @@ type queuePair struct {
 	depth, resources int    // negotiated: Reads of ours, Reads of the peer
 	maxSend          uint32 // what the peer takes
 
-	sqUsed, rqUsed atomic.Int32 // entries in use, until polled
-	sendRoom       int32        // entries of requests that completed and were not reported yet
+	sendRoom int32 // entries of requests that completed and were not reported yet
 
 	sq    ring[request] // posted and not completed
 	reads ring[uint64]  // Reads among them that are on their way, by number
@@ -64,13 +57,6 @@ type queuePair struct {
 
 var _ verbs.QueuePair = (*queuePair)(nil)
 
-// element is a checked SGE: its range is within that registration.
-type element struct {
-	mr           *memoryRegion
-	registration uint64 // of mr, when the request was posted
-	off, n       int
-}
-
 // request is a checked send request.
 type request struct {
 	wrid       uint64
@@ -80,7 +66,7 @@ type request struct {
 	invalidate uint32
 	addr       uint64
 	total      int
-	sgl        []element
+	sgl        soft.List
 
 	number uint32 // of its message, once begun
 	done   bool   // with status, waiting for its turn to complete
@@ -91,7 +77,7 @@ type request struct {
 type recv struct {
 	wrid  uint64
 	total int
-	sgl   []element
+	sgl   soft.List
 
 	done       bool // it has its message or its status, and waits for its turn
 	wc         verbs.WC
@@ -103,88 +89,10 @@ type recv struct {
 // response is a Read of the peer that is being served.
 type response struct {
 	number uint32
-	source [1]element // nothing in it for a Read of no bytes
+	source [1]soft.Element // nothing in it for a Read of no bytes
 	total  int
 	sent   int
 }
-
-// CreateQP implements verbs.ProtectionDomain.
-func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
-	a := &pd.dev.attrs
-	if err := pd.dev.usable(); err != nil {
-		return nil, err
-	}
-	for _, f := range []struct {
-		name       string
-		value      *int
-		def, limit int
-	}{
-		{"MaxSendWR", &cfg.MaxSendWR, 128, a.MaxSendWR},
-		{"MaxRecvWR", &cfg.MaxRecvWR, 128, a.MaxRecvWR},
-		{"MaxSendSGE", &cfg.MaxSendSGE, 4, a.MaxSendSGE},
-		{"MaxRecvSGE", &cfg.MaxRecvSGE, 4, a.MaxRecvSGE},
-	} {
-		switch {
-		case *f.value == 0:
-			*f.value = min(f.def, f.limit)
-		case *f.value < 0:
-			return nil, fmt.Errorf("rdmatcp: create queue pair: %s %d: %w", f.name, *f.value, verbs.ErrInvalidValue)
-		case *f.value > f.limit:
-			return nil, fmt.Errorf("rdmatcp: create queue pair: %s %d, limit is %d: %w", f.name, *f.value, f.limit, verbs.ErrTooLarge)
-		}
-	}
-	sendCQ, okSend := cfg.SendCQ.(*completionQueue)
-	recvCQ, okRecv := cfg.RecvCQ.(*completionQueue)
-	switch {
-	case cfg.SendCQ == nil || cfg.RecvCQ == nil:
-		return nil, fmt.Errorf("rdmatcp: create queue pair: SendCQ and RecvCQ are required: %w", verbs.ErrInvalidValue)
-	case !okSend || !okRecv || sendCQ.dev != pd.dev || recvCQ.dev != pd.dev:
-		return nil, fmt.Errorf("rdmatcp: create queue pair: completion queue: %w", verbs.ErrForeignObject)
-	}
-	q := &queuePair{
-		pd: pd, num: pd.dev.numbers.Add(1), sendCQ: sendCQ, recvCQ: recvCQ, cfg: cfg,
-		dead: make(chan struct{}), gone: make(chan struct{}), turn: make(chan struct{}, 1), posted: make(chan struct{}, 1),
-	}
-	if err := q.enter(); err != nil {
-		return nil, fmt.Errorf("rdmatcp: create queue pair: %w", err)
-	}
-	return q, nil
-}
-
-// enter takes the queue pair's share of its queues, domain and device.
-func (q *queuePair) enter() error {
-	if err := q.sendCQ.reserve(q.cfg.MaxSendWR); err != nil {
-		return err
-	}
-	if err := q.recvCQ.reserve(q.cfg.MaxRecvWR); err != nil {
-		q.sendCQ.release(q, q.cfg.MaxSendWR)
-		return err
-	}
-	q.pd.mu.Lock()
-	closed := q.pd.closed
-	if !closed {
-		q.pd.qps[q] = struct{}{}
-	}
-	q.pd.mu.Unlock()
-	if closed {
-		q.sendCQ.release(q, q.cfg.MaxSendWR)
-		q.recvCQ.release(q, q.cfg.MaxRecvWR)
-		return fmt.Errorf("protection domain: %w", verbs.ErrClosed)
-	}
-	d := q.pd.dev
-	d.mu.Lock()
-	d.qps[q] = struct{}{}
-	removed := d.removed
-	d.mu.Unlock()
-	if removed { // while we were at it: Remove has not seen this one
-		q.Close()
-		return fmt.Errorf("device %s: %w", d.attrs.Name, verbs.ErrDeviceRemoved)
-	}
-	return nil
-}
-
-// Num implements verbs.QueuePair.
-func (q *queuePair) Num() uint32 { return q.num }
 
 // State implements verbs.QueuePair.
 func (q *queuePair) State() verbs.QPState { return verbs.QPState(q.state.Load()) }
@@ -208,7 +116,7 @@ func (q *queuePair) Disconnect() error {
 func (q *queuePair) disconnect(why error) {
 	q.mu.Lock()
 	q.end(why, report{reason: reasonGoodbye})
-	q.unlock()
+	q.mu.Deliver()
 	<-q.gone
 }
 
@@ -221,18 +129,20 @@ func (q *queuePair) Close() error {
 		return nil
 	}
 	q.state.Store(uint32(verbs.StateClosed))
-	q.sendCQ.release(q, q.cfg.MaxSendWR)
-	q.recvCQ.release(q, q.cfg.MaxRecvWR)
-	q.unlock()
-
-	q.pd.mu.Lock()
-	delete(q.pd.qps, q)
-	q.pd.mu.Unlock()
-	d := q.pd.dev
-	d.mu.Lock()
-	delete(d.qps, q)
-	d.mu.Unlock()
+	q.Release()
+	q.mu.Deliver()
+	q.Leave()
 	return nil
+}
+
+// Removed implements soft.Owner.
+func (q *queuePair) Removed() { q.disconnect(verbs.ErrDeviceRemoved) }
+
+// Hurry implements soft.Owner.
+func (q *queuePair) Hurry() {
+	if w := q.wire.Load(); w != nil {
+		w.hurry()
+	}
 }
 
 // attach connects a queue pair that is in StateConnecting and starts its
@@ -247,7 +157,7 @@ func (q *queuePair) attach(w *wire, depth, resources int, maxSend uint32) error 
 	q.depth, q.resources, q.maxSend, q.cancel = depth, resources, maxSend, nil
 	q.wire.Store(w)
 	q.state.Store(uint32(verbs.StateConnected))
-	d := q.pd.dev
+	d := q.dev
 	d.stats.connections.Add(1)
 	d.goroutines.Add(2)
 	go func() {

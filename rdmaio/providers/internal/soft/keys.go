@@ -1,4 +1,4 @@
-package mem
+package soft
 
 import (
 	"crypto/aes"
@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 )
 
-// keyGen makes handles: the numbers 1, 2, 3, ... enciphered by a secret
-// permutation of the 32-bit numbers, a Feistel network with AES as its round
-// function. So a handle comes back only after all others were used, and who has
-// seen some cannot tell the next (R301; RFC 5042 §6.1.1).
+// keyGen makes keys: the numbers 1, 2, 3, ... enciphered by a secret permutation
+// of the 32-bit numbers, a Feistel network with AES as its round function. So a
+// key comes back only after all others were used, and who has seen some cannot
+// tell the next (R301; RFC 5042 §6.1.1).
 type keyGen struct {
 	block   cipher.Block
 	counter uint64
@@ -28,15 +28,21 @@ func newKeyGen(seed [16]byte) keyGen {
 	return keyGen{block: block}
 }
 
-// next gives a fresh handle, never 0, and the number its first byte goes by: a
-// multiple of 4096 below 2^47, like an address in a process, and as unrelated.
-func (g *keyGen) next() (key uint32, base uint64) {
+// next gives a fresh key, never 0.
+func (g *keyGen) next() (key uint32) {
 	for key == 0 {
 		g.counter++
 		key = g.permute(uint32(g.counter))
 	}
+	return key
+}
+
+// address gives the number that the first byte of the region with the last key
+// goes by: a multiple of 4096 below 2^47, like an address in a process, and as
+// unrelated.
+func (g *keyGen) address() uint64 {
 	g.encipher(0xff, g.counter)
-	return key, binary.BigEndian.Uint64(g.out[:]) & (1<<47 - 1) &^ 4095
+	return binary.BigEndian.Uint64(g.out[:]) & (1<<47 - 1) &^ 4095
 }
 
 func (g *keyGen) permute(v uint32) uint32 {
@@ -48,7 +54,7 @@ func (g *keyGen) permute(v uint32) uint32 {
 	return uint32(left)<<16 | uint32(right)
 }
 
-// encipher sets out; use keeps the rounds and the base apart.
+// encipher sets out; use keeps the rounds and the addresses apart.
 func (g *keyGen) encipher(use byte, v uint64) {
 	g.in[0] = use
 	binary.BigEndian.PutUint64(g.in[8:], v)

@@ -1,4 +1,4 @@
-package rdmatcp
+package soft
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// completionQueue implements verbs.CompletionQueue.
-type completionQueue struct {
+// CompletionQueue implements verbs.CompletionQueue.
+type CompletionQueue struct {
 	dev    *Device
 	notify func()
 
@@ -17,11 +17,13 @@ type completionQueue struct {
 	users    int // queue pairs, each counted for every queue role
 	reserved int // entries promised to them
 	orphans  int // completions of closed queue pairs
-	ring     []cqe
+	ring     []Entry
 	head     int
 	count    int
 	armed    armState
 }
+
+var _ verbs.CompletionQueue = (*CompletionQueue)(nil)
 
 type armState uint8
 
@@ -31,22 +33,23 @@ const (
 	armedAny
 )
 
-// cqe is a completion and what polling it gives back.
-type cqe struct {
-	wc       verbs.WC
-	qp       *queuePair
-	sendRoom int32 // entries of the send queue it frees; 0: one of the receive queue
+// Entry is a completion and what polling it gives back.
+type Entry struct {
+	WC       verbs.WC
+	QP       *QueuePair
+	SendRoom int32 // entries of the send queue it frees; 0: one of the receive queue
 }
 
-// reserve takes entries for a queue pair, so that its completions always have room.
-func (cq *completionQueue) reserve(n int) error {
+// reserve takes entries for a queue pair, so that its completions always have
+// room (RFC 5042 §6.4.3.2).
+func (cq *CompletionQueue) reserve(n int) error {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	if cq.closed {
-		return fmt.Errorf("rdmatcp: completion queue: %w", verbs.ErrClosed)
+		return fmt.Errorf("completion queue: %w", verbs.ErrClosed)
 	}
 	if left := len(cq.ring) - cq.reserved - cq.orphans; n > left {
-		return fmt.Errorf("rdmatcp: completion queue of %d entries has %d unreserved, queue pair needs %d: %w", len(cq.ring), left, n, verbs.ErrQueueFull)
+		return fmt.Errorf("completion queue of %d entries has %d unreserved, queue pair needs %d: %w", len(cq.ring), left, n, verbs.ErrQueueFull)
 	}
 	cq.reserved += n
 	cq.users++
@@ -55,14 +58,14 @@ func (cq *completionQueue) reserve(n int) error {
 
 // release takes a reservation back; completions left behind by q count on their
 // own.
-func (cq *completionQueue) release(q *queuePair, n int) {
+func (cq *CompletionQueue) release(q *QueuePair, n int) {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	cq.reserved -= n
 	cq.users--
 	for i := range cq.count {
-		if e := &cq.ring[(cq.head+i)%len(cq.ring)]; e.qp == q {
-			e.qp = nil
+		if e := &cq.ring[(cq.head+i)%len(cq.ring)]; e.QP == q {
+			e.QP = nil
 			cq.orphans++
 		}
 	}
@@ -70,7 +73,7 @@ func (cq *completionQueue) release(q *queuePair, n int) {
 
 // push adds a completion and reports whether notify is due. The reservation
 // of its queue pair makes sure that there is room.
-func (cq *completionQueue) push(e cqe, solicited bool) bool {
+func (cq *CompletionQueue) push(e Entry, solicited bool) bool {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	i := cq.head + cq.count
@@ -79,7 +82,7 @@ func (cq *completionQueue) push(e cqe, solicited bool) bool {
 	}
 	cq.ring[i] = e
 	cq.count++
-	if cq.armed == disarmed || cq.armed == armedSolicited && !solicited && e.wc.Status == verbs.StatusSuccess {
+	if cq.armed == disarmed || cq.armed == armedSolicited && !solicited && e.WC.Status == verbs.StatusSuccess {
 		return false
 	}
 	cq.armed = disarmed
@@ -87,7 +90,7 @@ func (cq *completionQueue) push(e cqe, solicited bool) bool {
 }
 
 // fire runs the notification, unless the queue was closed since it became due.
-func (cq *completionQueue) fire() {
+func (cq *CompletionQueue) fire() {
 	cq.mu.Lock()
 	closed := cq.closed
 	cq.mu.Unlock()
@@ -97,25 +100,25 @@ func (cq *completionQueue) fire() {
 }
 
 // Poll implements verbs.CompletionQueue.
-func (cq *completionQueue) Poll(wcs []verbs.WC) (int, error) {
+func (cq *CompletionQueue) Poll(wcs []verbs.WC) (int, error) {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	if cq.closed {
-		return 0, fmt.Errorf("rdmatcp: poll: completion queue: %w", verbs.ErrClosed)
+		return 0, fmt.Errorf("%s: poll: completion queue: %w", cq.dev.provider, verbs.ErrClosed)
 	}
 	n := min(len(wcs), cq.count)
 	for i := range n {
 		e := &cq.ring[cq.head]
-		wcs[i] = e.wc
+		wcs[i] = e.WC
 		switch {
-		case e.qp == nil:
+		case e.QP == nil:
 			cq.orphans--
-		case e.sendRoom > 0:
-			e.qp.sqUsed.Add(-e.sendRoom)
+		case e.SendRoom > 0:
+			e.QP.SendUsed.Add(-e.SendRoom)
 		default:
-			e.qp.rqUsed.Add(-1)
+			e.QP.RecvUsed.Add(-1)
 		}
-		e.qp = nil
+		e.QP = nil
 		if cq.head++; cq.head == len(cq.ring) {
 			cq.head = 0
 		}
@@ -125,12 +128,12 @@ func (cq *completionQueue) Poll(wcs []verbs.WC) (int, error) {
 }
 
 // Arm implements verbs.CompletionQueue.
-func (cq *completionQueue) Arm(solicitedOnly bool) error {
+func (cq *CompletionQueue) Arm(solicitedOnly bool) error {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	switch {
 	case cq.closed:
-		return fmt.Errorf("rdmatcp: arm: completion queue: %w", verbs.ErrClosed)
+		return fmt.Errorf("%s: arm: completion queue: %w", cq.dev.provider, verbs.ErrClosed)
 	case !solicitedOnly:
 		cq.armed = armedAny
 	case cq.armed == disarmed:
@@ -140,17 +143,17 @@ func (cq *completionQueue) Arm(solicitedOnly bool) error {
 }
 
 // Cap implements verbs.CompletionQueue.
-func (cq *completionQueue) Cap() int { return len(cq.ring) }
+func (cq *CompletionQueue) Cap() int { return len(cq.ring) }
 
 // Close implements verbs.CompletionQueue.
-func (cq *completionQueue) Close() error {
+func (cq *CompletionQueue) Close() error {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	if cq.closed {
 		return nil
 	}
 	if cq.users > 0 {
-		return fmt.Errorf("rdmatcp: close completion queue: %d queues of queue pairs use it: %w", cq.users, verbs.ErrBusy)
+		return fmt.Errorf("%s: close completion queue: %d queues of queue pairs use it: %w", cq.dev.provider, cq.users, verbs.ErrBusy)
 	}
 	cq.closed = true
 	cq.dev.cqs.Add(-1)

@@ -1,4 +1,4 @@
-package mem
+package soft
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// memoryRegion implements verbs.MemoryRegion.
-type memoryRegion struct {
-	pd *protectionDomain
+// Region implements verbs.MemoryRegion.
+type Region struct {
+	pd *Domain
 
 	mu           sync.Mutex
 	idle         sync.Cond // signalled when pins falls to 0 on a region that is not valid
@@ -22,57 +22,62 @@ type memoryRegion struct {
 	registration uint64 // counts them
 }
 
-var _ verbs.MemoryRegion = (*memoryRegion)(nil)
+var _ verbs.MemoryRegion = (*Region)(nil)
 
 // Bytes implements verbs.MemoryRegion.
-func (mr *memoryRegion) Bytes() []byte {
+func (mr *Region) Bytes() []byte {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	return mr.buf
 }
 
 // Access implements verbs.MemoryRegion.
-func (mr *memoryRegion) Access() verbs.Access {
+func (mr *Region) Access() verbs.Access {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	return mr.access
 }
 
 // RKey implements verbs.MemoryRegion.
-func (mr *memoryRegion) RKey() uint32 {
+func (mr *Region) RKey() uint32 {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	return mr.key
 }
 
 // RemoteAddr implements verbs.MemoryRegion.
-func (mr *memoryRegion) RemoteAddr() uint64 {
+func (mr *Region) RemoteAddr() uint64 {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	return mr.base
 }
 
 // State implements verbs.MemoryRegion.
-func (mr *memoryRegion) State() verbs.MRState {
+func (mr *Region) State() verbs.MRState {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	return mr.state
 }
 
 // Invalidate implements verbs.MemoryRegion.
-func (mr *memoryRegion) Invalidate() error {
+func (mr *Region) Invalidate() error {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	if mr.state == verbs.MRDeregistered {
-		return fmt.Errorf("mem: invalidate: region: %w", verbs.ErrClosed)
+		return fmt.Errorf("%s: invalidate: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	}
 	mr.state = verbs.MRInvalid
 	mr.drain()
 	return nil
 }
 
-// invalidateKey ends the region if key still is the one that names it.
-func (mr *memoryRegion) invalidateKey(key uint32) bool {
+// InvalidateKey ends a region of the domain that key names; false if there is
+// none, or no longer.
+func (pd *Domain) InvalidateKey(key uint32) bool {
+	mr := pd.dev.Region(key)
+	if mr == nil || mr.pd != pd {
+		return false
+	}
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	if mr.state != verbs.MRValid || mr.key != key {
@@ -83,50 +88,54 @@ func (mr *memoryRegion) invalidateKey(key uint32) bool {
 	return true
 }
 
-// drain waits for the copies in progress. Who pins waits for nothing, so it ends.
-func (mr *memoryRegion) drain() {
-	for mr.pins > 0 {
+// drain waits for the copies in progress. One that waits for the peer is
+// interrupted, so it ends. mr is locked, and unlocked for a moment.
+func (mr *Region) drain() {
+	if mr.pins == 0 {
+		return
+	}
+	ended := mr.registration
+	mr.mu.Unlock()
+	mr.pd.hurry()
+	mr.mu.Lock()
+	for mr.pins > 0 && mr.registration == ended { // else they are the next one's
 		mr.idle.Wait()
 	}
 }
 
 // Reregister implements verbs.MemoryRegion.
-func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
-	if err := mr.pd.dev.usable(); err != nil {
+func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
+	d := mr.pd.dev
+	if err := d.Usable(); err != nil {
 		return err
 	}
-	if err := mr.pd.registrable(buf, access); err != nil {
+	if err := d.registrable(buf, access); err != nil {
 		return err
 	}
 	return mr.renew(buf, access)
 }
 
 // renew makes an invalid region valid with a fresh key.
-func (mr *memoryRegion) renew(buf []byte, access verbs.Access) error {
+func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
+	for mr.pins > 0 && mr.state == verbs.MRInvalid { // another goroutine's Invalidate is waiting for them too
+		mr.idle.Wait()
+	}
 	switch mr.state {
 	case verbs.MRValid:
-		return fmt.Errorf("mem: reregister: region is valid; invalidate it first: %w", verbs.ErrBusy)
+		return fmt.Errorf("%s: reregister: region is valid; invalidate it first: %w", mr.pd.dev.provider, verbs.ErrBusy)
 	case verbs.MRDeregistered:
-		return fmt.Errorf("mem: reregister: region: %w", verbs.ErrClosed)
+		return fmt.Errorf("%s: reregister: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	}
-	old := mr.key
-	mr.buf, mr.access, mr.key, mr.base, mr.state = buf, access, 0, 0, verbs.MRValid
+	mr.buf, mr.access, mr.state = buf, access, verbs.MRValid
 	mr.registration++
-	d := mr.pd.dev
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.regions, old)
-	if access.Remote() {
-		mr.key, mr.base = d.keys.next()
-		d.regions[mr.key] = mr
-	}
+	mr.key, mr.base = mr.pd.dev.rename(mr, mr.key)
 	return nil
 }
 
 // Deregister implements verbs.MemoryRegion.
-func (mr *memoryRegion) Deregister() error {
+func (mr *Region) Deregister() error {
 	mr.mu.Lock()
 	if mr.state == verbs.MRDeregistered {
 		mr.mu.Unlock()
@@ -147,40 +156,28 @@ func (mr *memoryRegion) Deregister() error {
 	return nil
 }
 
-// pin keeps a local element's bytes in place until unpin; false if the
-// registration that it was posted with has ended.
-func (e *element) pin() bool {
-	mr := e.mr
-	mr.mu.Lock()
-	defer mr.mu.Unlock()
-	if mr.state != verbs.MRValid || mr.registration != e.registration {
-		return false
-	}
-	mr.pins++
-	return true
-}
-
-// pinRemote does the same for a range that a peer names; the reason says what
-// is wrong with it (RFC 5042 §6.2.1, §6.3; R9).
-func (mr *memoryRegion) pinRemote(pd *protectionDomain, key uint32, addr uint64, n int, need verbs.Access) (b []byte, reason string) {
+// Remote gives the range that a peer names as an element, still to be pinned;
+// the reason says what is wrong with it (RFC 5042 §6.2.1, §6.3; R9).
+func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e Element, reason string) {
+	mr := pd.dev.Region(key)
 	if mr == nil {
-		return nil, "key names no region"
+		return e, "key names no region"
 	}
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	if reason := mr.refusal(pd, key, need); reason != "" {
-		return nil, reason
+		return e, reason
 	}
 	off, size := addr-mr.base, uint64(len(mr.buf)) // an address before the base wraps to far behind the end
 	if off > size || uint64(n) > size-off {
-		return nil, "range is not within the region"
+		return e, "range is not within the region"
 	}
-	mr.pins++
-	return mr.buf[off : off+uint64(n)], ""
+	return Element{Region: mr, registration: mr.registration, Off: int(off), Len: n}, ""
 }
 
-// invalidatable says why a peer may not invalidate the region, if so.
-func (mr *memoryRegion) invalidatable(pd *protectionDomain, key uint32) (reason string) {
+// Invalidatable says why a peer may not invalidate the region that key names, if so.
+func (pd *Domain) Invalidatable(key uint32) (reason string) {
+	mr := pd.dev.Region(key)
 	if mr == nil {
 		return "key names no region"
 	}
@@ -191,7 +188,7 @@ func (mr *memoryRegion) invalidatable(pd *protectionDomain, key uint32) (reason 
 
 // refusal is what a peer's use of a key has against it, apart from the range.
 // mr is locked.
-func (mr *memoryRegion) refusal(pd *protectionDomain, key uint32, need verbs.Access) string {
+func (mr *Region) refusal(pd *Domain, key uint32, need verbs.Access) string {
 	switch {
 	case mr.state != verbs.MRValid || mr.key != key:
 		return "region was invalidated"
@@ -201,14 +198,4 @@ func (mr *memoryRegion) refusal(pd *protectionDomain, key uint32, need verbs.Acc
 		return "region has no " + need.String() + " right"
 	}
 	return ""
-}
-
-// unpin ends a copy.
-func (mr *memoryRegion) unpin() {
-	mr.mu.Lock()
-	mr.pins--
-	if mr.pins == 0 && mr.state != verbs.MRValid {
-		mr.idle.Broadcast()
-	}
-	mr.mu.Unlock()
 }

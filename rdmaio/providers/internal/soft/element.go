@@ -1,0 +1,149 @@
+package soft
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Element is a checked range of a region, as it was registered then.
+type Element struct {
+	Region       *Region
+	Off, Len     int
+	registration uint64 // of Region, when it was checked
+}
+
+// Pin keeps the bytes in place until Unpin; false if the registration that was
+// checked has ended.
+func (e *Element) Pin() bool {
+	mr := e.Region
+	mr.mu.Lock()
+	defer mr.mu.Unlock()
+	if mr.state != verbs.MRValid || mr.registration != e.registration {
+		return false
+	}
+	mr.pins++
+	return true
+}
+
+// Unpin ends a use of the bytes.
+func (e *Element) Unpin() { e.Region.Unpin() }
+
+// Unpin ends a use of bytes of the region, for one pinned element.
+func (mr *Region) Unpin() {
+	mr.mu.Lock()
+	mr.pins--
+	if mr.pins == 0 && mr.state != verbs.MRValid {
+		mr.idle.Broadcast()
+	}
+	mr.mu.Unlock()
+}
+
+// Bytes gives the memory of a pinned element.
+func (e *Element) Bytes() []byte { return e.Region.buf[e.Off : e.Off+e.Len] }
+
+// Overlaps reports whether two elements that still are valid share a byte.
+func (e *Element) Overlaps(o *Element) bool {
+	if !e.Pin() {
+		return false
+	}
+	defer e.Unpin()
+	if !o.Pin() {
+		return false
+	}
+	defer o.Unpin()
+	a, b := address(e.Bytes()), address(o.Bytes())
+	return a < b+uintptr(o.Len) && b < a+uintptr(e.Len)
+}
+
+// List is the checked form of a scatter/gather list.
+type List []Element
+
+// Pin pins every element, or none.
+func (l List) Pin() bool {
+	for i := range l {
+		if !l[i].Pin() {
+			l[:i].Unpin()
+			return false
+		}
+	}
+	return true
+}
+
+// Unpin unpins every element.
+func (l List) Unpin() {
+	for i := range l {
+		l[i].Unpin()
+	}
+}
+
+// Pieces appends the slices that bytes off to off+n of a pinned list are in.
+func (l List) Pieces(to [][]byte, off, n int) [][]byte {
+	for i := range l {
+		b := l[i].Bytes()
+		if off >= len(b) {
+			off -= len(b)
+			continue
+		}
+		b = b[off:]
+		off = 0
+		if len(b) > n {
+			b = b[:n]
+		}
+		if len(b) > 0 {
+			to = append(to, b)
+		}
+		if n -= len(b); n == 0 {
+			break
+		}
+	}
+	return to
+}
+
+// Check appends the checked form of a request's list to to and adds up its
+// length. At most limit elements and longest bytes are allowed, and each region
+// must grant need.
+func (pd *Domain) Check(to List, sgl []verbs.SGE, limit, longest int, need verbs.Access) (List, int, error) {
+	if len(sgl) > limit {
+		return to, 0, fmt.Errorf("%d elements, limit is %d: %w", len(sgl), limit, verbs.ErrInvalidWR)
+	}
+	total := 0
+	for i := range sgl {
+		e := &sgl[i]
+		mr, ok := e.MR.(*Region)
+		switch {
+		case e.MR == nil:
+			return to, 0, fmt.Errorf("element %d has no region: %w", i, verbs.ErrInvalidWR)
+		case !ok || mr.pd != pd:
+			return to, 0, fmt.Errorf("element %d: %w", i, verbs.ErrForeignObject)
+		}
+		el := Element{Region: mr, Off: e.Offset, Len: e.Length}
+		if err := el.check(need); err != nil {
+			return to, 0, fmt.Errorf("element %d: %w", i, err)
+		}
+		if e.Length > longest-total {
+			return to, 0, fmt.Errorf("element %d brings the message to more than %d bytes: %w", i, longest, verbs.ErrTooLarge)
+		}
+		total += e.Length
+		to = append(to, el)
+	}
+	return to, total, nil
+}
+
+// check says what is wrong with a local element now, and notes which
+// registration it means.
+func (e *Element) check(need verbs.Access) error {
+	mr := e.Region
+	mr.mu.Lock()
+	defer mr.mu.Unlock()
+	switch {
+	case mr.state != verbs.MRValid:
+		return fmt.Errorf("region is %v: %w", mr.state, verbs.ErrAccess)
+	case e.Off < 0 || e.Len < 0 || e.Off > len(mr.buf) || e.Len > len(mr.buf)-e.Off:
+		return fmt.Errorf("offset %d and length %d are not within the %d bytes of the region: %w", e.Off, e.Len, len(mr.buf), verbs.ErrInvalidWR)
+	case mr.access&need != need:
+		return fmt.Errorf("region has no %v right: %w", need, verbs.ErrAccess)
+	}
+	e.registration = mr.registration
+	return nil
+}

@@ -1,0 +1,76 @@
+package soft
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Lower gives a device's limits as a user wants them: zero fields of wish keep
+// what a has, a negative number means none. A limit can only be lowered, but for
+// depths, which can be anything up to depth.
+func Lower(provider string, a verbs.DeviceAttributes, wish *verbs.DeviceAttributes, depth int) (verbs.DeviceAttributes, error) {
+	if wish == nil {
+		return a, nil
+	}
+	for _, f := range []struct {
+		name  string
+		to    *int
+		wish  int
+		least int // 0: the limit may be none
+		most  int
+	}{
+		{"MaxSendWR", &a.MaxSendWR, wish.MaxSendWR, 1, a.MaxSendWR},
+		{"MaxRecvWR", &a.MaxRecvWR, wish.MaxRecvWR, 1, a.MaxRecvWR},
+		{"MaxSendSGE", &a.MaxSendSGE, wish.MaxSendSGE, 1, a.MaxSendSGE},
+		{"MaxRecvSGE", &a.MaxRecvSGE, wish.MaxRecvSGE, 1, a.MaxRecvSGE},
+		{"MaxReadSGE", &a.MaxReadSGE, wish.MaxReadSGE, 1, a.MaxReadSGE},
+		{"MaxCQE", &a.MaxCQE, wish.MaxCQE, 1, a.MaxCQE},
+		{"MaxInitiatorDepth", &a.MaxInitiatorDepth, wish.MaxInitiatorDepth, 0, depth},
+		{"MaxResponderResources", &a.MaxResponderResources, wish.MaxResponderResources, 0, depth},
+		{"MaxPrivateData", &a.MaxPrivateData, wish.MaxPrivateData, 0, a.MaxPrivateData},
+	} {
+		switch {
+		case f.wish == 0:
+		case f.wish < 0 && f.least == 0:
+			*f.to = 0
+		case f.wish < f.least || f.wish > f.most:
+			return a, fmt.Errorf("%s: device %s: limit %s of %d, want %d to %d: %w", provider, a.Name, f.name, f.wish, f.least, f.most, verbs.ErrInvalidValue)
+		default:
+			*f.to = f.wish
+		}
+	}
+	if wish.MaxMRSize > 0 {
+		a.MaxMRSize = min(a.MaxMRSize, wish.MaxMRSize)
+	}
+	if wish.MaxMessageSize > 0 {
+		a.MaxMessageSize = min(a.MaxMessageSize, wish.MaxMessageSize)
+	}
+	return a, nil
+}
+
+// Params checks what Dial and Accept are given and says it in numbers.
+func (d *Device) Params(params *verbs.ConnParams) (p verbs.ConnParams, err error) {
+	if params != nil {
+		p = *params
+	}
+	if len(p.PrivateData) > d.attrs.MaxPrivateData {
+		return p, fmt.Errorf("private data of %d bytes, limit is %d: %w", len(p.PrivateData), d.attrs.MaxPrivateData, verbs.ErrTooLarge)
+	}
+	p.PrivateData = bytes.Clone(p.PrivateData)
+	p.InitiatorDepth = depth(p.InitiatorDepth, d.attrs.MaxInitiatorDepth)
+	p.ResponderResources = depth(p.ResponderResources, d.attrs.MaxResponderResources)
+	return p, nil
+}
+
+// depth turns a wish into a number: 0 is the limit, negative is none.
+func depth(wish, limit int) int {
+	switch {
+	case wish < 0:
+		return 0
+	case wish == 0:
+		return limit
+	}
+	return min(wish, limit)
+}

@@ -1,0 +1,139 @@
+package soft
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Domain implements verbs.ProtectionDomain but for CreateQP.
+type Domain struct {
+	dev *Device
+
+	mu      sync.Mutex
+	closed  bool
+	queues  map[*QueuePair]Owner
+	regions map[*Region]struct{}
+	allocs  map[*byte]int // by first byte; value is the size
+}
+
+// AllocPD makes a protection domain.
+func (d *Device) AllocPD() (*Domain, error) {
+	if err := d.Usable(); err != nil {
+		return nil, err
+	}
+	d.pds.Add(1)
+	return &Domain{dev: d, queues: make(map[*QueuePair]Owner), regions: make(map[*Region]struct{}), allocs: make(map[*byte]int)}, nil
+}
+
+// Alloc implements verbs.ProtectionDomain. The memory is Go heap.
+func (pd *Domain) Alloc(size int) ([]byte, error) {
+	d := pd.dev
+	if size < 1 {
+		return nil, fmt.Errorf("%s: alloc of %d bytes: %w", d.provider, size, verbs.ErrInvalidValue)
+	}
+	if uint64(size) > d.attrs.MaxMRSize {
+		return nil, fmt.Errorf("%s: alloc of %d bytes, limit is %d: %w", d.provider, size, d.attrs.MaxMRSize, verbs.ErrTooLarge)
+	}
+	if err := d.Usable(); err != nil {
+		return nil, err
+	}
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	if pd.closed {
+		return nil, fmt.Errorf("%s: alloc: protection domain: %w", d.provider, verbs.ErrClosed)
+	}
+	buf := make([]byte, size)
+	pd.allocs[&buf[0]] = size
+	d.allocated.Add(int64(size))
+	return buf, nil
+}
+
+// Free implements verbs.ProtectionDomain.
+func (pd *Domain) Free(buf []byte) error {
+	d := pd.dev
+	if cap(buf) == 0 {
+		return fmt.Errorf("%s: free of an empty slice: %w", d.provider, verbs.ErrInvalidValue)
+	}
+	first := &buf[:1][0]
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	size, ok := pd.allocs[first]
+	if !ok {
+		return fmt.Errorf("%s: free of %d bytes that are not from this domain's Alloc, or freed already: %w", d.provider, len(buf), verbs.ErrForeignObject)
+	}
+	start := address(buf)
+	for mr := range pd.regions {
+		if other := mr.Bytes(); address(other) < start+uintptr(size) && start < address(other)+uintptr(len(other)) {
+			return fmt.Errorf("%s: free of %d bytes of which %d are registered: %w", d.provider, size, len(other), verbs.ErrBusy)
+		}
+	}
+	delete(pd.allocs, first)
+	d.allocated.Add(-int64(size))
+	return nil
+}
+
+// address gives a slice's place, to compare with others; the heap does not move.
+func address(b []byte) uintptr { return reflect.ValueOf(b).Pointer() }
+
+// RegisterMemory implements verbs.ProtectionDomain.
+func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	d := pd.dev
+	if err := d.Usable(); err != nil {
+		return nil, err
+	}
+	if err := d.registrable(buf, access); err != nil {
+		return nil, err
+	}
+	mr := &Region{pd: pd, state: verbs.MRInvalid}
+	mr.idle.L = &mr.mu
+	pd.mu.Lock()
+	if pd.closed {
+		pd.mu.Unlock()
+		return nil, fmt.Errorf("%s: register: protection domain: %w", d.provider, verbs.ErrClosed)
+	}
+	pd.regions[mr] = struct{}{}
+	pd.mu.Unlock()
+	d.mrs.Add(1)
+	return mr, mr.renew(buf, access)
+}
+
+// registrable says what is wrong with a registration.
+func (d *Device) registrable(buf []byte, access verbs.Access) error {
+	switch {
+	case len(buf) == 0:
+		return fmt.Errorf("%s: register: empty buffer: %w", d.provider, verbs.ErrInvalidValue)
+	case uint64(len(buf)) > d.attrs.MaxMRSize:
+		return fmt.Errorf("%s: register: %d bytes, limit is %d: %w", d.provider, len(buf), d.attrs.MaxMRSize, verbs.ErrTooLarge)
+	case !access.Valid():
+		return fmt.Errorf("%s: register: access %v is no valid set of rights: %w", d.provider, access, verbs.ErrInvalidValue)
+	}
+	return nil
+}
+
+// Close implements verbs.ProtectionDomain.
+func (pd *Domain) Close() error {
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	if pd.closed {
+		return nil
+	}
+	if len(pd.queues)+len(pd.regions)+len(pd.allocs) > 0 {
+		return fmt.Errorf("%s: close protection domain: %d queue pairs, %d regions, %d allocations left: %w",
+			pd.dev.provider, len(pd.queues), len(pd.regions), len(pd.allocs), verbs.ErrBusy)
+	}
+	pd.closed = true
+	pd.dev.pds.Add(-1)
+	return nil
+}
+
+// hurry interrupts what holds memory of this domain while it waits for a peer.
+func (pd *Domain) hurry() {
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	for _, o := range pd.queues {
+		o.Hurry()
+	}
+}

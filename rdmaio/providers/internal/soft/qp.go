@@ -1,0 +1,114 @@
+package soft
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// QueuePair is the share that a provider's queue pair has in its domain and its
+// completion queues.
+type QueuePair struct {
+	PD             *Domain
+	Cfg            verbs.QPConfig // with the defaults filled in
+	SendCQ, RecvCQ *CompletionQueue
+
+	SendUsed, RecvUsed atomic.Int32 // entries in use, until polled
+
+	num uint32
+}
+
+// Num implements verbs.QueuePair.
+func (q *QueuePair) Num() uint32 { return q.num }
+
+// Configure checks a configuration and fills in its defaults.
+func (q *QueuePair) Configure(pd *Domain, num uint32, cfg verbs.QPConfig) error {
+	d := pd.dev
+	if err := d.Usable(); err != nil {
+		return err
+	}
+	a := &d.attrs
+	for _, f := range []struct {
+		name       string
+		value      *int
+		def, limit int
+	}{
+		{"MaxSendWR", &cfg.MaxSendWR, 128, a.MaxSendWR},
+		{"MaxRecvWR", &cfg.MaxRecvWR, 128, a.MaxRecvWR},
+		{"MaxSendSGE", &cfg.MaxSendSGE, 4, a.MaxSendSGE},
+		{"MaxRecvSGE", &cfg.MaxRecvSGE, 4, a.MaxRecvSGE},
+	} {
+		switch {
+		case *f.value == 0:
+			*f.value = min(f.def, f.limit)
+		case *f.value < 0:
+			return fmt.Errorf("%s: create queue pair: %s %d: %w", d.provider, f.name, *f.value, verbs.ErrInvalidValue)
+		case *f.value > f.limit:
+			return fmt.Errorf("%s: create queue pair: %s %d, limit is %d: %w", d.provider, f.name, *f.value, f.limit, verbs.ErrTooLarge)
+		}
+	}
+	sendCQ, okSend := cfg.SendCQ.(*CompletionQueue)
+	recvCQ, okRecv := cfg.RecvCQ.(*CompletionQueue)
+	switch {
+	case cfg.SendCQ == nil || cfg.RecvCQ == nil:
+		return fmt.Errorf("%s: create queue pair: SendCQ and RecvCQ are required: %w", d.provider, verbs.ErrInvalidValue)
+	case !okSend || !okRecv || sendCQ.dev != d || recvCQ.dev != d:
+		return fmt.Errorf("%s: create queue pair: completion queue: %w", d.provider, verbs.ErrForeignObject)
+	}
+	q.PD, q.num, q.Cfg, q.SendCQ, q.RecvCQ = pd, num, cfg, sendCQ, recvCQ
+	return nil
+}
+
+// Enter takes the queue pair's share of its queues, domain and device. What
+// fails leaves no trace.
+func (q *QueuePair) Enter(owner Owner) error {
+	if err := q.enter(owner); err != nil {
+		return fmt.Errorf("%s: create queue pair: %w", q.PD.dev.provider, err)
+	}
+	return nil
+}
+
+func (q *QueuePair) enter(owner Owner) error {
+	if err := q.SendCQ.reserve(q.Cfg.MaxSendWR); err != nil {
+		return err
+	}
+	if err := q.RecvCQ.reserve(q.Cfg.MaxRecvWR); err != nil {
+		q.SendCQ.release(q, q.Cfg.MaxSendWR)
+		return err
+	}
+	pd := q.PD
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	pd.dev.mu.Lock()
+	defer pd.dev.mu.Unlock()
+	err := pd.dev.usable()
+	if pd.closed {
+		err = fmt.Errorf("protection domain: %w", verbs.ErrClosed)
+	}
+	if err != nil {
+		q.SendCQ.release(q, q.Cfg.MaxSendWR)
+		q.RecvCQ.release(q, q.Cfg.MaxRecvWR)
+		return err
+	}
+	pd.queues[q], pd.dev.queues[q] = owner, owner
+	return nil
+}
+
+// Release gives the share in the completion queues back. Later completions of
+// the queue pair would have no room.
+func (q *QueuePair) Release() {
+	q.SendCQ.release(q, q.Cfg.MaxSendWR)
+	q.RecvCQ.release(q, q.Cfg.MaxRecvWR)
+}
+
+// Leave strikes the queue pair out, after Release.
+func (q *QueuePair) Leave() {
+	pd := q.PD
+	pd.mu.Lock()
+	delete(pd.queues, q)
+	pd.mu.Unlock()
+	pd.dev.mu.Lock()
+	delete(pd.dev.queues, q)
+	pd.dev.mu.Unlock()
+}

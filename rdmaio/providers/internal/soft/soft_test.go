@@ -1,0 +1,104 @@
+package soft
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// newDevice opens books whose keys depend on seed only.
+func newDevice(t *testing.T, seed byte) *Device {
+	t.Helper()
+	d, err := New(Config{
+		Provider: "soft", Rand: bytes.NewReader(bytes.Repeat([]byte{seed}, 16)), Addresses: true,
+		Attrs: verbs.DeviceAttributes{Name: "soft0", MaxMRSize: 1 << 20, MaxCQE: 64, MaxSendWR: 16, MaxRecvWR: 16, MaxSendSGE: 4, MaxRecvSGE: 4},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func register(t *testing.T, pd *Domain, access verbs.Access) *Region {
+	t.Helper()
+	mr, err := pd.RegisterMemory(make([]byte, 8), access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mr.(*Region)
+}
+
+// R301: after 2^32 registrations the keys begin again, and a region that has
+// lived all the time keeps its own for itself.
+func TestKeysOfLiveRegionsAreNotGivenTwice(t *testing.T) {
+	d := newDevice(t, 1)
+	pd, err := d.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := register(t, pd, verbs.AccessRemoteRead)
+	gone := register(t, pd, verbs.AccessRemoteRead)
+	goneKey := gone.RKey()
+	if err := gone.Deregister(); err != nil {
+		t.Fatal(err)
+	}
+	d.keys.counter = 1 << 32
+	fresh := register(t, pd, verbs.AccessRemoteRead)
+	if fresh.RKey() != goneKey {
+		t.Errorf("key %#x after all were used, want that of the second region %#x", fresh.RKey(), goneKey)
+	}
+	if d.Region(old.RKey()) != old {
+		t.Error("a live region's key now names another one")
+	}
+}
+
+// hurrier is an owner that does something when it is to let go of memory.
+type hurrier func()
+
+func (h hurrier) Hurry() { h() }
+func (hurrier) Removed() {}
+
+// Invalidate waits for the users of the registration that it ended, not for
+// those of the next one, which another goroutine may have begun meanwhile.
+func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
+	d := newDevice(t, 1)
+	pd, err := d.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cq, err := d.CreateCQ(32, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mr := register(t, pd, verbs.AccessRemoteRead)
+	pin := func() *Element {
+		e, reason := pd.Remote(mr.RKey(), mr.RemoteAddr(), 8, verbs.AccessRemoteRead)
+		if reason != "" || !e.Pin() {
+			t.Fatalf("no pin: %s", reason)
+		}
+		return &e
+	}
+	first, hurried := pin(), false
+	var q QueuePair
+	if err := q.Configure(pd, 1, verbs.QPConfig{SendCQ: cq, RecvCQ: cq}); err != nil {
+		t.Fatal(err)
+	}
+	err = q.Enter(hurrier(func() {
+		hurried = true
+		first.Unpin()
+		if err := mr.Reregister(make([]byte, 8), verbs.AccessRemoteRead); err != nil {
+			t.Fatal(err)
+		}
+		pin()
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mr.Invalidate(); err != nil || !hurried {
+		t.Fatalf("%v; the owner was told to hurry: %v", err, hurried)
+	}
+	if mr.State() != verbs.MRValid || mr.pins != 1 {
+		t.Errorf("region is %v with %d pins, want the next registration with one", mr.State(), mr.pins)
+	}
+}
