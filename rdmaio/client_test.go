@@ -1,0 +1,400 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// breaker is a file server that ends the connection of the first Calls that it gets, each
+// having been executed or not.
+type breaker struct {
+	file
+	server *rdmaio.Server
+	ends   int  // of connections, to come
+	after  bool // when the Call has been executed
+
+	mu   sync.Mutex
+	xids []uint32 // of the Calls received
+	wg   sync.WaitGroup
+}
+
+// ServeRPC implements rdmaio.Handler.
+func (b *breaker) ServeRPC(r *rdmaio.Request) {
+	b.mu.Lock()
+	end := b.ends > 0
+	b.ends--
+	b.xids = append(b.xids, binary.BigEndian.Uint32(r.Message))
+	b.mu.Unlock()
+	if !end {
+		r.Reply(b.serve(r), nil)
+		return
+	}
+	b.wg.Add(1)
+	go func() { // the connection has to end first, else the Reply gets out
+		defer b.wg.Done()
+		for _, c := range b.server.Conns() {
+			b.wg.Add(1)
+			go func() { defer b.wg.Done(); _ = c.Close() }()
+		}
+		<-r.Context().Done()
+		m := rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}
+		if b.after {
+			m = b.serve(r)
+		}
+		r.Reply(m, nil)
+	}()
+}
+
+// received is how many Calls came so far.
+func (b *breaker) received() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.xids)
+}
+
+// breaks starts a breaker.
+func (w *world) breaks(ends int, after bool) *breaker {
+	b := &breaker{file: file{t: w.t}, ends: ends, after: after}
+	w.t.Cleanup(b.wg.Wait)
+	b.server = w.serve(b, nil)
+	return b
+}
+
+// newClient makes a client with little patience, which ends with the test.
+func (w *world) newClient(cfg *rdmaio.ClientConfig) *rdmaio.Client {
+	w.t.Helper()
+	var c rdmaio.ClientConfig
+	if cfg != nil {
+		c = *cfg
+	}
+	c.Conn = least(c.Conn)
+	if c.MinBackoff == 0 {
+		c.MinBackoff = time.Millisecond
+	}
+	cl, err := rdmaio.NewClient(w.client, w.addr, &c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		if err := cl.Close(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return cl
+}
+
+// R272, R284, R286: Calls whose connection is lost, executed or not, are sent again on another one with
+// the same XID and fresh keys, and end once, with the right data in the right place.
+func TestClientSendsAgain(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		overEach(t, func(t *testing.T, w *world) {
+			b := w.breaks(2, after)
+			c := w.newClient(nil)
+			mark := len(w.rec.Events())
+			data := pattern(9001, 1)
+			xid := c.XID()
+			if _, err := c.Call(context.Background(), writeCall(xid, 0, data)); err != nil {
+				t.Fatal(err)
+			}
+			b.wg.Wait() // the Calls of lost connections may run late
+			if !bytes.Equal(b.data, data) {
+				t.Error("the server has other data")
+			}
+			if len(b.xids) != 3 || b.xids[0] != xid || b.xids[1] != xid || b.xids[2] != xid {
+				t.Errorf("the server received %#x, want %#x three times", b.xids, xid)
+			}
+			if s := c.Stats(); s.Connects != 3 || s.Lost != 2 || s.Retransmissions != 2 {
+				t.Errorf("%+v", s)
+			}
+			keys := make(map[uint32]bool)
+			for _, e := range w.since(mark) {
+				if e.Device == "client" && (e.Kind == trace.Register || e.Kind == trace.Reregister) && e.RKey != 0 {
+					if keys[e.RKey] {
+						t.Errorf("key %#x was given out twice", e.RKey)
+					}
+					keys[e.RKey] = true
+				}
+			}
+			if len(keys) != 3 {
+				t.Errorf("%d keys for three messages", len(keys))
+			}
+		})
+	}
+}
+
+// A server that goes away with each Call does so as often as Retransmits says; the error tells that it may have run.
+func TestClientGivesUp(t *testing.T) {
+	for _, tt := range []struct{ retransmits, received int }{{0, 5}, {2, 3}, {-1, 1}} {
+		w := newWorld(t)
+		b := w.breaks(100, false)
+		c := w.newClient(&rdmaio.ClientConfig{Retransmits: tt.retransmits})
+		_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+		var ce *rdmaio.CallError
+		if !errors.As(err, &ce) || !ce.MayHaveRun || !errors.Is(err, verbs.ErrPeerDisconnected) {
+			t.Errorf("Retransmits %d: %v", tt.retransmits, err)
+		}
+		if n := b.received(); n != tt.received {
+			t.Errorf("Retransmits %d: the server received %d Calls, want %d", tt.retransmits, n, tt.received)
+		}
+	}
+}
+
+// What the other end says of a Call is not a reason to make another connection.
+func TestClientTakesErrors(t *testing.T) {
+	w := newWorld(t)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		r.Reply(rdmaio.Message{Inline: append(replyHeader(binary.BigEndian.Uint32(r.Message)).buf, make([]byte, 8000)...)}, nil)
+	}), nil)
+	c := w.newClient(nil)
+	_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+	var pe *rdmaio.PeerError
+	if !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk {
+		t.Error(err)
+	}
+	if _, err = c.Call(context.Background(), &rdmaio.Call{}); !errors.Is(err, rdmaio.ErrMessage) {
+		t.Error(err)
+	}
+	if s := c.Stats(); s.Connects != 1 || s.Retransmissions != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// R292: pauses between tries double up to the maximum; a server that comes late is found; a Call's
+// error says what stood in the way.
+func TestClientBacksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.newClient(&rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
+		ctx, cancel := context.WithTimeout(context.Background(), 70*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := c.Call(ctx, nullCall(c.XID(), 40))
+		var ce *rdmaio.CallError
+		if !errors.As(err, &ce) || ce.MayHaveRun || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, verbs.ErrConnectionRefused) {
+			t.Error(err)
+		}
+		if d := time.Since(start); d != 70*time.Second {
+			t.Errorf("ended after %v", d)
+		}
+		// At 0 s, then 1, 2, 4, 8, 8... s apart, less at most half of it.
+		if n := c.Stats().DialFailures; n < 11 || n > 23 {
+			t.Errorf("%d tries in 70 s", n)
+		}
+		time.AfterFunc(20*time.Second, func() { w.serve(&file{t: t}, nil) })
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d < 90*time.Second || d > 98*time.Second {
+			t.Errorf("found the server after %v", d)
+		}
+	})
+}
+
+// A Call may want to know at once.
+func TestClientFailsFast(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		s := w.serve(&file{t: t}, nil) // for an address
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c := w.newClient(&rdmaio.ClientConfig{DialFailures: -1, MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		for range 3 {
+			_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+			if !errors.Is(err, verbs.ErrConnectionRefused) {
+				t.Error(err)
+			}
+		}
+		if n := c.Stats().DialFailures; n != 1 {
+			t.Errorf("%d tries while the pause lasts", n)
+		}
+	})
+}
+
+// R292: an idle connection is closed, and made again when needed; one with a Call in progress is not idle.
+func TestClientIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		slow := make(chan *rdmaio.Request, 1)
+		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { slow <- r }), nil)
+		c := w.newClient(&rdmaio.ClientConfig{IdleTimeout: time.Minute})
+		for i := range 3 {
+			done := make(chan error)
+			go func() {
+				_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+				done <- err
+			}()
+			r := <-slow
+			time.Sleep(5 * time.Minute)
+			if s := c.Stats(); s.IdleCloses != uint64(i) {
+				t.Errorf("closed under a Call: %+v", s)
+			}
+			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			time.Sleep(59 * time.Second)
+			if s := c.Stats(); s.IdleCloses != uint64(i) {
+				t.Errorf("closed too early: %+v", s)
+			}
+			time.Sleep(62 * time.Second)
+			if s := c.Stats(); s.IdleCloses != uint64(i+1) || s.Lost != 0 {
+				t.Errorf("not closed: %+v", s)
+			}
+		}
+	})
+}
+
+// What Connected finds wrong is a failure to connect; no Call goes before it.
+func TestClientConnected(t *testing.T) {
+	w := newWorld(t)
+	b := w.breaks(0, false)
+	tries := 0
+	c := w.newClient(&rdmaio.ClientConfig{Connected: func(ctx context.Context, conn *rdmaio.Conn) error {
+		if tries++; tries < 3 {
+			return errors.New("not today")
+		}
+		_, err := conn.Call(ctx, nullCall(0xfeed, 40))
+		return err
+	}})
+	if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.xids) != 2 || b.xids[0] != 0xfeed {
+		t.Errorf("the server received %#x", b.xids)
+	}
+	if s := c.Stats(); s.DialFailures != 2 || s.Connects != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Close ends Calls in whatever state: in progress, waiting for a connection, between two tries.
+func TestClientClose(t *testing.T) {
+	for _, serving := range []bool{true, false} {
+		w := newWorld(t)
+		var held []*rdmaio.Request
+		var mu sync.Mutex
+		if serving {
+			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				held = append(held, r)
+			}), nil)
+		}
+		c := w.newClient(&rdmaio.ClientConfig{MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		errs := make(chan error, 4)
+		for range cap(errs) {
+			go func() {
+				_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+				errs <- err
+			}()
+		}
+		time.Sleep(5 * time.Millisecond) // any state is right
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		for range cap(errs) {
+			if err := <-errs; !errors.Is(err, rdmaio.ErrClosed) {
+				t.Error(err)
+			}
+		}
+		if _, err := c.Call(context.Background(), nullCall(1, 40)); !errors.Is(err, rdmaio.ErrClosed) {
+			t.Error(err)
+		}
+		mu.Lock()
+		for _, r := range held {
+			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+		}
+		mu.Unlock()
+	}
+}
+
+// Wrong configurations are refused at once, with the field.
+func TestClientConfig(t *testing.T) {
+	w := newWorld(t)
+	for want, cfg := range map[string]*rdmaio.ClientConfig{
+		"MaxBackoff": {MinBackoff: time.Minute},
+		"Credits":    {Conn: &rdmaio.Config{Credits: -1}},
+	} {
+		if _, err := rdmaio.NewClient(w.client, "x", cfg); !errors.Is(err, verbs.ErrInvalidValue) || !strings.Contains(err.Error(), want) {
+			t.Error(err)
+		}
+	}
+}
+
+// Many callers, a server that ends connections all the time: each Call ends, and what it wrote is there.
+// The server counts executions: one at least, and no more than tries.
+func TestClientStorm(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var (
+			mu       sync.Mutex
+			executed = make(map[uint32]int)
+			n        int
+			wg       sync.WaitGroup
+			server   *rdmaio.Server
+		)
+		server = w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			xid := binary.BigEndian.Uint32(r.Message)
+			mu.Lock()
+			executed[xid]++
+			n++
+			end := n%37 == 0
+			mu.Unlock()
+			if end {
+				for _, c := range server.Conns() {
+					wg.Add(1)
+					go func() { defer wg.Done(); _ = c.Close() }()
+				}
+			}
+			e := replyHeader(xid)
+			e.words(xid) // the result
+			r.Reply(e.message(), nil)
+		}), nil)
+		t.Cleanup(wg.Wait)
+		c := w.newClient(&rdmaio.ClientConfig{Retransmits: 1000})
+		var callers sync.WaitGroup
+		for range 8 {
+			callers.Add(1)
+			go func() {
+				defer callers.Done()
+				for i := range 100 {
+					xid := c.XID()
+					call := nullCall(xid, 40)
+					if i%3 == 0 {
+						call = writeCall(xid, 0, pattern(3000, uint64(xid)))
+					}
+					reply, err := c.Call(context.Background(), call)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if got := binary.BigEndian.Uint32(reply.Message[24:]); got != xid {
+						t.Errorf("the result of %#x came to %#x", got, xid)
+					}
+				}
+			}()
+		}
+		callers.Wait()
+		s := c.Stats()
+		if len(executed) != 800 || s.Lost == 0 || s.Retransmissions == 0 {
+			t.Errorf("%d Calls executed, want 800; %+v", len(executed), s)
+		}
+		total := 0
+		for _, times := range executed {
+			total += times
+		}
+		if uint64(total) > 800+s.Retransmissions {
+			t.Errorf("%d executions of 800 Calls, %d of them sent again", total, s.Retransmissions)
+		}
+	})
+}

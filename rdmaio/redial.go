@@ -1,0 +1,199 @@
+package rdmaio
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// acquire is a Client's as a source.
+func (c *Client) acquire(ctx context.Context) (*Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	failures := c.stats.DialFailures
+	for {
+		switch {
+		case c.ctx.Err() != nil:
+			return nil, ErrClosed
+		case c.conn != nil && c.conn.Err() == nil:
+			c.users++
+			return c.conn, nil
+		case ctx.Err() != nil:
+			return nil, errors.Join(ctx.Err(), c.failed)
+		case c.stats.DialFailures > failures && (lasting(c.failed) || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
+			return nil, c.failed
+		case c.cfg.DialFailures == 0 && time.Now().Before(c.next):
+			return nil, c.failed
+		}
+		if !c.running {
+			c.running = true
+			c.wg.Add(1)
+			go c.run()
+		}
+		news := c.changed
+		c.waiting++
+		c.mu.Unlock()
+		select {
+		case <-news:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		if news == c.changed {
+			c.waiting--
+		}
+	}
+}
+
+// release ends the use of a connection.
+func (c *Client) release(conn *Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if conn != c.conn {
+		return // it was given up since
+	}
+	if c.users--; c.users == 0 {
+		c.used = time.Now()
+	}
+}
+
+// news wakes those who wait; whoever has to wait on says so again. mu is locked.
+func (c *Client) news() {
+	close(c.changed)
+	c.changed, c.waiting = make(chan struct{}), 0
+}
+
+// run makes connections, one after the other, as long as somebody wants one.
+func (c *Client) run() {
+	defer c.wg.Done()
+	for c.wanted() {
+		if !c.rest() {
+			continue
+		}
+		conn, err := c.dial()
+		if err != nil {
+			c.backOff(err)
+		} else if c.watch(conn) {
+			c.pause = 0
+		} else {
+			c.backOff(nil)
+		}
+	}
+}
+
+// backOff sets the time of the next try, and tells those who wait if there was an error.
+func (c *Client) backOff(err error) {
+	c.pause = min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = time.Now().Add(c.pause - rand.N(c.pause/2+1))
+	if err != nil {
+		c.failed = err
+		c.stats.DialFailures++
+		c.news()
+	}
+}
+
+// wanted reports whether run has something to do; if not it is over.
+func (c *Client) wanted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = c.ctx.Err() == nil && (c.waiting > 0 || c.keeps() && c.stats.Connects > 0)
+	return c.running
+}
+
+// keeps reports whether the server may call, so that the connection has to stay (R279, R292).
+func (c *Client) keeps() bool { return c.cfg.Conn != nil && false }
+
+// rest waits for the time of the next try; false if the Client was closed.
+func (c *Client) rest() bool {
+	c.mu.Lock()
+	t := time.NewTimer(time.Until(c.next))
+	c.mu.Unlock()
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// dial makes a connection that Calls can use.
+func (c *Client) dial() (*Conn, error) {
+	ctx, cancel := c.ctx, context.CancelFunc(func() {})
+	if c.cfg.DialTimeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, c.cfg.DialTimeout)
+	}
+	defer cancel()
+	conn, err := Dial(ctx, c.dev, c.addr, c.cfg.Conn)
+	if err != nil || c.cfg.Connected == nil {
+		return conn, err
+	}
+	if err = c.cfg.Connected(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// watch lets Calls use a connection until it ends, or has been idle for too long, and reports
+// whether it was of use.
+func (c *Client) watch(conn *Conn) bool {
+	c.mu.Lock()
+	c.conn, c.failed, c.users, c.used = conn, nil, 0, time.Now()
+	c.stats.Connects++
+	c.news()
+	c.mu.Unlock()
+
+	idle := time.NewTimer(c.cfg.IdleTimeout)
+	defer idle.Stop()
+	if c.cfg.IdleTimeout == 0 || c.keeps() {
+		idle.Stop()
+	}
+	for over := false; !over; {
+		select {
+		case <-conn.Done():
+			over = true
+		case <-c.ctx.Done():
+			over = true
+		case <-idle.C:
+			left := c.closeIdle()
+			over = left == 0
+			idle.Reset(left)
+		}
+	}
+	c.mu.Lock()
+	if c.conn == conn { // else closeIdle was here
+		c.conn = nil
+		if c.ctx.Err() == nil {
+			c.stats.Lost++
+		}
+	}
+	c.mu.Unlock()
+	useful := conn.Stats().Replies > 0
+	c.wg.Add(1)
+	go func() { // not here: the handler of a reverse Call may take its time
+		defer c.wg.Done()
+		if err := conn.Close(); err != nil {
+			c.mu.Lock()
+			c.closeErr = errors.Join(c.closeErr, err)
+			c.mu.Unlock()
+		}
+	}()
+	return useful
+}
+
+// closeIdle takes the connection away if no Call was on it for long enough, else tells when to look again.
+func (c *Client) closeIdle() (left time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users > 0 {
+		return c.cfg.IdleTimeout
+	}
+	if left := c.cfg.IdleTimeout - time.Since(c.used); left > 0 {
+		return left
+	}
+	c.conn = nil
+	c.stats.IdleCloses++
+	return 0
+}
