@@ -3,9 +3,11 @@ package rdmatcp_test
 import (
 	"bytes"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -219,5 +221,83 @@ func TestWriteAfterRead(t *testing.T) {
 	p.put(segment.Header{}, nil, nil)
 	if wc := v.next(); wc.Err() != nil || string(v.mr.Bytes()[sideBytes-4:]) != "late" {
 		t.Errorf("completion %+v, memory %q", wc, v.mr.Bytes()[sideBytes-4:])
+	}
+}
+
+// A peer that asks and then ends its half of the stream still gets its answers,
+// more than sockets hold.
+func TestAnswersAfterTheEnd(t *testing.T) {
+	p, v := attack(t, device(t, rawConfig()), true)
+	for range 16 {
+		p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
+	}
+	p.conn.(interface{ CloseWrite() error }).CloseWrite()
+	time.Sleep(20 * time.Millisecond)
+	for got := 0; got < 16*sideBytes; {
+		_, _, payload := p.get()
+		got += len(payload)
+	}
+	v.fails(verbs.ErrPeerDisconnected)
+	if rest := p.ended(); len(rest) > 0 {
+		t.Errorf("%d bytes too many", len(rest))
+	}
+}
+
+// Without profile a user is shown what comes beside payload, of all types and
+// from both groups, whole messages only and each before it is delivered.
+func TestControlData(t *testing.T) {
+	cfg := rawConfig()
+	shown := make(chan rdmatcp.ControlData, 10)
+	cfg.Raw.MaxControl = 1100
+	cfg.Raw.Control = func(c rdmatcp.ControlData) {
+		c.Data = bytes.Clone(c.Data)
+		shown <- c
+	}
+	p, v := attack(t, device(t, cfg), true)
+	p.put(segment.Header{Type: segment.Write}, nil, nil) // has nothing to show
+	v.send(t, []verbs.SendWR{{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: v.sge(5000)}})
+	ask, _, _ := p.get()
+	v.recv(t, 8, 2)
+	want := func(typ segment.Type, number uint32, res uint8, data string) {
+		t.Helper()
+		select {
+		case got := <-shown:
+			if got.QPNum != v.qp.Num() || got.Type != typ || got.Number != number || got.Res != res || string(got.Data) != data {
+				t.Errorf("shown %+v, want %v %#x, bits %#x, %q", got, typ, number, res, data)
+			}
+		case <-time.After(patience):
+			t.Fatalf("not shown: %v", v.qp.Err())
+		}
+	}
+	part := func(h segment.Header, off uint32, control string, payload int) {
+		h.Offset = off
+		p.write(p.part(h, []byte(control), make([]byte, payload)))
+	}
+	n := p.next()
+	h := header(segment.Send, b_, n)
+	h.Res = 0x5
+	part(h, 0, "one ", 1)
+	part(header(segment.ReadResponse, b_, ask.Number), 0, "ans.", 4500)
+	part(header(segment.Send, 0, n), 1, "and another ", 0)
+	part(header(segment.ReadResponse, e_, ask.Number), 4500, "wer ", 500)
+	want(segment.ReadResponse, ask.Number, 0, "ans.wer ")
+	if wc := v.next(); wc.Opcode != verbs.WCRDMARead || wc.Err() != nil {
+		t.Errorf("completion %+v", wc)
+	}
+	part(header(segment.Send, e_, n), 1, "two.", 2)
+	want(segment.Send, n, 5, "one and another two.")
+	p.put(segment.Header{Type: segment.Write, Res: 0xf}, nil, nil)
+	want(segment.Write, n+1, 0xf, "")
+	p.put(segment.Header{Type: segment.ReadRequest}, []byte("read"), nil)
+	want(segment.ReadRequest, n+2, 0, "read")
+	n = p.next()
+	part(header(segment.Send, b_, n), 0, string(make([]byte, 1020)), 0)
+	part(header(segment.Send, 0, n), 0, string(make([]byte, 84)), 0)
+	v.fails(verbs.ErrConnectionBroken)
+	if err := v.qp.Err(); !strings.Contains(err.Error(), "more than 1100 bytes of control data") {
+		t.Error(err)
+	}
+	if len(shown) > 0 {
+		t.Errorf("shown too much: %+v", <-shown)
 	}
 }

@@ -3,6 +3,7 @@ package rdmatcp
 import (
 	"crypto/rand"
 	"io"
+	"math"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
@@ -59,11 +60,23 @@ type Config struct {
 
 // RawConfig is what both sides of a connection without profile agreed on
 // elsewhere. There is no private data, no SendWithInvalidate, no reason for
-// a refusal, no solicited event; control data and the reserved bits of peers
-// are not looked at.
+// a refusal, no solicited event. What a peer sends beside payload is never a
+// reason to refuse it.
 type RawConfig struct {
 	// MaxSend is the longest Send of either side; default 16 MiB.
 	MaxSend uint32
+
+	// Control, if not nil, is shown the control data of the peer's messages and
+	// the bits that the draft leaves to the client protocol. It is called for
+	// each message that has any, of all four types, in the order in which they
+	// end, when the last CRC was right and before the message is delivered,
+	// served or completed. It runs on the connection's reader with no lock held
+	// and must not wait.
+	Control func(ControlData)
+
+	// MaxControl is how many bytes of control data a message may have in all its
+	// segments, if there is a Control; default 64 KiB. More is refused.
+	MaxControl int
 
 	// PeerResources is how many Reads the peer serves at once, which bounds
 	// ConnParams.InitiatorDepth; default 16.
@@ -73,6 +86,7 @@ type RawConfig struct {
 const (
 	defaultName     = "rdmatcp0"
 	defaultMaxSend  = 16 << 20
+	defaultControl  = 64 << 10
 	defaultRawReads = 16
 )
 
@@ -120,6 +134,12 @@ func (c Config) fill() Config {
 		raw := *c.Raw
 		if raw.MaxSend == 0 {
 			raw.MaxSend = defaultMaxSend
+		}
+		switch {
+		case raw.MaxControl == 0:
+			raw.MaxControl = defaultControl
+		case raw.MaxControl < 0:
+			raw.MaxControl = math.MaxInt
 		}
 		if raw.PeerResources == 0 {
 			raw.PeerResources = defaultRawReads

@@ -19,6 +19,7 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	}
 	w.bulk = false
 	w.skip(len(b))
+	q.show(h)
 	q.mu.Lock()
 	defer q.mu.Deliver()
 	if q.ending {

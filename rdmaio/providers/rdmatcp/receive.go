@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
@@ -20,6 +21,7 @@ type incoming struct {
 	have    int                   // how many
 	message uint64                // number of the Receive that a Send goes to
 	report  bool                  // it is one
+	shown   [2]beside             // of the open messages of both groups, for a raw user
 	write   [1]soft.Element       // target of a Write
 	bytes   int                   // of a Send
 
@@ -75,6 +77,8 @@ func (q *queuePair) broken(w *wire, err error) {
 	last := report{}
 	switch {
 	case err == io.EOF && !w.stream.Open() && q.reads.len() == 0:
+		// It may still be reading what it asked for; the writer knows how long.
+		q.await(func() bool { return q.resp.len() == 0 }, math.MaxInt64)
 		q.end(verbs.ErrPeerDisconnected, last)
 		return
 	case err == io.EOF:
@@ -131,27 +135,22 @@ func (q *queuePair) segment(w *wire) error {
 	if b, err = w.need(size); err != nil {
 		return unexpected(err)
 	}
-	q.in.keep(&h, b[size-h.Control():])
+	if err := q.keep(&h, b[size-h.Control():]); err != nil {
+		return err
+	}
 	if h.Payload() <= StageLimit {
 		return q.takeSmall(w, &h)
 	}
 	if err := q.takeLarge(w, &h, size); err != nil {
 		return unexpected(err)
 	}
+	q.show(&h)
 	q.mu.Lock()
 	defer q.mu.Deliver()
 	if q.ending {
 		return errCut
 	}
 	return q.commit(&h)
-}
-
-// keep notes the control data of a segment that was accepted: it may come in
-// any segment of a message, in parts. That of answers means nothing.
-func (in *incoming) keep(h *segment.Header, control []byte) {
-	if h.Type != segment.ReadResponse {
-		in.have += copy(in.control[in.have:], control)
-	}
 }
 
 // whole guesses whether a whole segment was read ahead, from a length that was

@@ -1,0 +1,76 @@
+package rdmatcp
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+)
+
+// ControlData is what a message carried for the client protocol: its own bits of
+// the header, and control data (§3.4 Res; CLEN, control data).
+type ControlData struct {
+	QPNum  uint32
+	Type   segment.Type
+	Number uint32 // of the message; a Read_Response has that of our Read_Request
+	Res    uint8  // the 4 bits of the first segment
+	Data   []byte // of all segments, in their order; the provider's own again when the call returns
+}
+
+// bigControl is the control data of a message whose memory is not kept.
+const bigControl = 4 << 10
+
+// beside is what the open message of a group carried so far.
+type beside struct {
+	res  uint8
+	data []byte
+}
+
+// keep notes what a segment that was accepted carries beside its payload, which
+// may come in any segment of a message, in parts. The profile has no use for that
+// of an answer and none for more than its own words; a raw user is shown all.
+func (q *queuePair) keep(h *segment.Header, control []byte) error {
+	in, raw := &q.in, q.dev.cfg.Raw
+	if raw == nil {
+		if h.Type != segment.ReadResponse {
+			in.have += copy(in.control[in.have:], control)
+		}
+		return nil
+	}
+	if raw.Control == nil {
+		return nil
+	}
+	b := in.beside(h)
+	if h.Begin {
+		b.res, b.data = h.Res, b.data[:0]
+	}
+	if len(b.data)+len(control) > raw.MaxControl {
+		q.mu.Lock()
+		defer q.mu.Deliver()
+		return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("more than %d bytes of control data (RawConfig.MaxControl)", raw.MaxControl))
+	}
+	b.data = append(b.data, control...)
+	return nil
+}
+
+// beside finds what belongs to the segment's group (§4).
+func (in *incoming) beside(h *segment.Header) *beside {
+	if h.Type == segment.ReadResponse {
+		return &in.shown[1]
+	}
+	return &in.shown[0]
+}
+
+// show hands up what a message carried, when its last CRC is right. mu is not held.
+func (q *queuePair) show(h *segment.Header) {
+	raw := q.dev.cfg.Raw
+	if raw == nil || raw.Control == nil || !h.End {
+		return
+	}
+	b := q.in.beside(h)
+	if b.res != 0 || len(b.data) > 0 {
+		raw.Control(ControlData{QPNum: q.Num(), Type: h.Type, Number: h.Number, Res: b.res, Data: b.data})
+	}
+	if cap(b.data) > bigControl {
+		b.data = nil
+	}
+}
