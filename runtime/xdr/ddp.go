@@ -146,12 +146,22 @@ func (d *Decoder) ExpectAt(base uint64, items []Item) {
 func (d *Decoder) reinsert(m matchMode, base uint64, sites []Site, items []Item) {
 	d.mode, d.chunks, d.sites = m, items, sites
 	d.base = base - uint64(d.off)
-	d.inserted = 0
+	d.inserted, d.outside, d.within = 0, 0, false
+	if m != matchPlaced {
+		for _, it := range items {
+			d.outside += uint64(len(it.Data))
+		}
+	}
 	d.used = true
 }
 
-// Reinserts reports whether items are out of line at all. For generated code.
-func (d *Decoder) Reinserts() bool { return len(d.chunks) != 0 }
+// Reinserts reports whether an item may be out of line here. For generated code.
+func (d *Decoder) Reinserts() bool { return len(d.chunks) != 0 && !d.within }
+
+// Within tells d that it reads the elements of an array that came out of line,
+// until it is told otherwise: eligible items in them came with the array. For
+// generated code.
+func (d *Decoder) Within(on bool) { d.within = on }
 
 // Take returns the item of n bytes that belongs at offset off of the input,
 // and whether it is out of line. For generated code.

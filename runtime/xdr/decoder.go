@@ -10,7 +10,8 @@ import (
 type Limits struct {
 	// MaxMemory is how many bytes of Go memory the elements, lists and large
 	// union arms of one message may take, beyond what the value reused
-	// already has. Default: 64 for each byte of input, plus 4096.
+	// already has. Default: 64 for each byte of input and of items out of
+	// line, plus 4096.
 	MaxMemory int
 	// MaxElements limits arrays whose elements take no bytes on the wire.
 	// Default: 65536.
@@ -59,6 +60,8 @@ type Decoder struct {
 	sites    []Site // eligible ones, for matchInOrder
 	base     uint64
 	inserted uint64
+	outside  uint64 // bytes of items that are not in the input
+	within   bool   // reading the elements of an item
 }
 
 // NewDecoder returns a Decoder over b, with default options where opt is nil.
@@ -91,6 +94,7 @@ func (d *Decoder) resetUsed() {
 		s.rewind()
 	}
 	d.chunks, d.sites, d.mode = nil, nil, matchNone
+	d.outside, d.within = 0, false
 }
 
 func limit(set, def int) int {
@@ -155,7 +159,7 @@ func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
 // charge takes the memory of n values of size bytes from the budget. All in 64
 // bits: on a 32-bit machine the product may not fit an int.
 func (d *Decoder) charge(n, size, off int) *Error {
-	left := uint64(len(d.buf))*defaultMemoryFactor + defaultMemoryBase
+	left := (uint64(len(d.buf))+d.outside)*defaultMemoryFactor + defaultMemoryBase
 	if d.opt != nil && d.opt.Limits.MaxMemory != 0 {
 		left = uint64(limit(d.opt.Limits.MaxMemory, 0))
 	}

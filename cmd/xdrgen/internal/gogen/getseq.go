@@ -49,6 +49,11 @@ func (r *getter) array(t *ir.Type, v place) {
 	buf, off := r.vars.name("bb"), r.vars.name("at")
 	data, ok := r.vars.name("data"), r.vars.name("ok")
 	r.g.needErr = true
+	taken := []jen.Code{jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Id(data), jen.Lit(0))}
+	nested := r.g.typeReducible(t.Elem)
+	if nested {
+		taken = append(taken, jen.Id("d").Dot("Within").Call(jen.True()))
+	}
 	r.stmt(
 		jen.List(jen.Id(buf), jen.Id(off)).Op(":=").List(jen.Id(r.buf), jen.Id(r.off)),
 		jen.Id(ok).Op(":=").False(),
@@ -58,12 +63,15 @@ func (r *getter) array(t *ir.Type, v place) {
 				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id("d").Dot("TakeArray").Call(v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
 				jen.Err().Op("!=").Nil(),
 			).Block(jen.Return(jen.Id(r.off), v.wrap(id("err")))),
-			jen.If(jen.Id(ok)).Block(jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Id(data), jen.Lit(0))),
+			jen.If(jen.Id(ok)).Block(taken...),
 		),
 	)
 	q := r.sub()
 	q.buf, q.off = buf, off
 	q.elements(t, n, v)
+	if nested {
+		q.stmt(jen.If(jen.Id(ok)).Block(jen.Id("d").Dot("Within").Call(jen.False())))
+	}
 	r.stmt(q.code...)
 	r.stmt(
 		jen.If(jen.Op("!").Id(ok)).Block(jen.Id(r.off).Op("=").Id(off)).Else().If(jen.Id(off).Op("!=").Len(jen.Id(buf))).Block(
@@ -187,6 +195,7 @@ func (r *getter) elem(node *ir.Decl, v place, p string) {
 	fs := node.List.Elem
 	switch {
 	case len(fs) == 1:
+		v.site = r.g.sites[fs[0]]
 		if p != "" && !isStructLike(fs[0].Type) {
 			v.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id(p)) }
 		}

@@ -254,6 +254,11 @@ func (p *putter) array(t *ir.Type, v place) {
 	)
 	q := &putter{g: p.g, vars: p.vars, buf: buf, off: off}
 	q.loop(t.Elem, v)
+	if p.g.typeReducible(t.Elem) {
+		// What is eligible in the elements leaves with them, not by itself.
+		whole := jen.If(jen.Id(left)).Block(jen.Id("e").Op("=").Nil())
+		q.code = []jen.Code{jen.Block(append([]jen.Code{jen.Id("e").Op(":=").Id("e"), whole}, q.code...)...)}
+	}
 	p.stmt(q.code...)
 	p.stmt(jen.If(jen.Id(left)).Block(
 		jen.Id("e").Dot("Leave").Call(site(), jen.Id(p.off), jen.Id(buf)),
@@ -308,6 +313,7 @@ func (p *putter) elem(node *ir.Decl, v place) {
 	fs := node.List.Elem
 	switch {
 	case len(fs) == 1:
+		v.site = p.g.sites[fs[0]]
 		p.put(fs[0].Type, v)
 	case p.g.inlined(node):
 		for _, f := range fs {

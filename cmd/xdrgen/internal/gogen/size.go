@@ -62,12 +62,19 @@ func (s *sizer) size(t *ir.Type, v place) {
 
 // reducedArray adds the elements of an array where they stay inline.
 func (s *sizer) reducedArray(t *ir.Type, v place) {
-	q := &sizer{g: s.g, vars: s.vars, sum: s.vars.name("size")}
-	q.loop(t.Elem, v)
-	s.stmt(jen.Id(q.sum).Op(":=").Lit(0))
-	s.stmt(q.code...)
-	s.stmt(jen.If(jen.Op("!").Id("e").Dot("Reduces").Call(v.site(), jen.Id(q.sum))).Block(
-		jen.Id(s.sum).Op("+=").Id(q.sum)))
+	whole := &sizer{g: s.g, vars: s.vars, sum: s.vars.name("size")}
+	s.g.sizing = false
+	whole.loop(t.Elem, v)
+	s.g.sizing = true
+	s.stmt(jen.Id(whole.sum).Op(":=").Lit(0))
+	s.stmt(whole.code...)
+	s.branch(jen.Op("!").Id("e").Dot("Reduces").Call(v.site(), jen.Id(whole.sum)), func(q *sizer) {
+		if s.g.typeReducible(t.Elem) {
+			q.loop(t.Elem, v)
+		} else {
+			q.add(jen.Id(whole.sum))
+		}
+	})
 }
 
 func (s *sizer) ref(d *ir.Decl, v place) {
@@ -138,6 +145,7 @@ func (s *sizer) list(t *ir.Type, v place) {
 		fs := node.List.Elem
 		switch {
 		case len(fs) == 1:
+			e.site = s.g.sites[fs[0]]
 			q.size(fs[0].Type, e)
 		case s.g.inlined(node):
 			for _, f := range fs {
