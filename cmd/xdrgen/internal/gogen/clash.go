@@ -2,70 +2,78 @@ package gogen
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
+// claim is a Go name that a file declares.
+type claim struct {
+	key  string // the name, with its type's in front where it is a field or method
+	name string // whose declaration is to blame
+}
+
 // clashes finds Go names that the files declare twice: names that this package
 // makes (sites, procedures, views, bounds, methods) may meet each other or the
 // document's own, and the Go compiler must not be the one to say so.
-func (g *gen) clashes(files []File) ([]diag.Diagnostic, error) {
+func (g *gen) clashes(files []*assembly) []diag.Diagnostic {
 	seen := map[string]bool{}
 	var out []diag.Diagnostic
-	claim := func(key, name string) {
-		if seen[key] {
-			out = append(out, diag.New(diag.GoName, g.placeOf(name), "the Go name %s is made twice", key).
-				Helpf("add to the sidecar a rename of one of the two that become %s", key))
-		}
-		seen[key] = true
-	}
-	fset := token.NewFileSet()
-	for _, file := range files {
-		f, err := parser.ParseFile(fset, file.Name, file.Content, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				recv := receiver(d)
-				if recv == "" {
-					claim(d.Name.Name, d.Name.Name)
-					continue
+	for _, f := range files {
+		for _, p := range f.pieces {
+			for _, c := range p.claims {
+				if seen[c.key] {
+					out = append(out, diag.New(diag.GoName, g.placeOf(c.name), "the Go name %s is made twice", c.key).
+						Helpf("add to the sidecar a rename of one of the two that become %s", c.key))
 				}
-				claim(recv+"."+d.Name.Name, recv)
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					claimSpec(s, claim)
-				}
+				seen[c.key] = true
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
-func claimSpec(s ast.Spec, claim func(key, name string)) {
+// claimed returns the names that a file declares.
+func claimed(f *ast.File) []claim {
+	var out []claim
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			name := d.Name.Name
+			if recv := receiver(d); recv != "" {
+				out = append(out, claim{recv + "." + name, recv})
+			} else {
+				out = append(out, claim{name, name})
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				out = claimSpec(out, s)
+			}
+		}
+	}
+	return out
+}
+
+func claimSpec(out []claim, s ast.Spec) []claim {
 	switch s := s.(type) {
 	case *ast.ValueSpec:
 		for _, n := range s.Names {
 			if n.Name != "_" {
-				claim(n.Name, n.Name)
+				out = append(out, claim{n.Name, n.Name})
 			}
 		}
 	case *ast.TypeSpec:
-		claim(s.Name.Name, s.Name.Name)
+		out = append(out, claim{s.Name.Name, s.Name.Name})
 		if t, ok := s.Type.(*ast.StructType); ok {
 			for _, f := range t.Fields.List {
 				for _, n := range f.Names {
-					claim(s.Name.Name+"."+n.Name, s.Name.Name)
+					out = append(out, claim{s.Name.Name + "." + n.Name, s.Name.Name})
 				}
 			}
 		}
 	}
+	return out
 }
 
 // receiver is the name of a method's type, or empty for a function.

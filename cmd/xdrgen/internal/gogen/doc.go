@@ -19,4 +19,7 @@
 //	names.go   Go names
 //	decl.go    declarations; enum.go, union.go, const.go, program.go theirs
 //	link.go    the extension descriptor and placement bindings
+//	generate.go what is written, in order: piece by piece, each to a file
+//	render.go  pieces rendered and formatted while others are written
+//	assembly.go files put together from pieces; clash.go names declared twice
 package gogen

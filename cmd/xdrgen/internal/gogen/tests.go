@@ -17,8 +17,8 @@ const wiresPerType = 7
 
 // tests writes the package's generated tests. Their encodings are made from the
 // ir, always the same ones for the same unit.
-func (g *gen) tests(o Options) *jen.File {
-	file := g.newFile(o)
+func (g *gen) tests() *jen.File {
+	file := g.newPiece()
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows []jen.Code
 	for _, d := range g.unit.Decls {

@@ -17,6 +17,7 @@ import (
 func (g *gen) walks() {
 	for _, d := range g.messages() {
 		g.findWays(d, nil, func(way []*ir.Field, t *ir.Type) { g.walk(d, way, t) })
+		g.next()
 	}
 }
 
