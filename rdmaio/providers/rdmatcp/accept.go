@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -24,8 +25,8 @@ type connRequest struct {
 // AcceptConn takes a stream that exists already as the server, beginning with the
 // next byte, and waits for what its client has to say: see Device.DialConn.
 func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnRequest, error) {
-	if !d.adopt(conn) {
-		return nil, fmt.Errorf("rdmatcp: accept over a connection: device %s has %d connections, or is closed: %w", d.attrs.Name, d.cfg.MaxConnections, verbs.ErrQueueFull)
+	if err := d.adopt(conn, netip.Addr{}); err != nil {
+		return nil, fmt.Errorf("rdmatcp: accept over a connection: device %s: %w: %w", d.attrs.Name, err, verbs.ErrQueueFull)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })
 	r, err := d.request(conn, time.Now().Add(d.cfg.HandshakeTimeout))

@@ -3,6 +3,7 @@ package rdmatcp
 import (
 	"crypto/rand"
 	"io"
+	"log/slog"
 	"math"
 	"time"
 
@@ -32,7 +33,8 @@ type Config struct {
 	SegmentTimeout time.Duration
 
 	// MessageTimeout is how long the next segment of an open message may be
-	// away; default 30 s.
+	// away, and how long a message may be open in all, but for a second more for
+	// each KiB of its payload that came; default 30 s.
 	MessageTimeout time.Duration
 
 	// SendTimeout is how long one write of at most 256 KiB may take: longer than
@@ -43,15 +45,32 @@ type Config struct {
 	// waits meanwhile, and with it the answers to our Reads. Default 500 ms.
 	ReceiveTimeout time.Duration
 
-	// MaxHandshakes is how many accepted connections of a listener may be in
-	// the handshake; default 10,000. MaxConnections is how many the device has
-	// in all, those included; default 65,536. More are closed at once.
-	MaxHandshakes  int
+	// MaxConnections is how many connections the device has in all, those in the
+	// handshake included; default 65,536. A listener closes more of them at once.
 	MaxConnections int
+
+	// MaxPerSource is how many of them a listener takes from one IPv4 address or
+	// one IPv6 network of 64 bits. Default 64, which does not bind connections
+	// of this machine to itself; a number that is set binds all.
+	MaxPerSource int
+
+	// MaxHandshakes is how many connections of a listener may be in the handshake;
+	// default 10,000. One more, and the oldest of them is closed.
+	MaxHandshakes int
+
+	// AcceptRate is how many connections a second a listener takes up, and how
+	// many at once after a rest; default 5,000. More wait in the system's queue.
+	AcceptRate int
 
 	// Backlog is how many connection requests may wait for Listener.Accept;
 	// default 128. More are refused.
 	Backlog int
+
+	// Logger gets a line for each connection that was refused or broke; default
+	// none. LogRate is how many lines a second peers can cause; default 10, and
+	// negative is no limit.
+	Logger  *slog.Logger
+	LogRate int
 
 	// Rand makes handles, Connection IDs and first message numbers; default
 	// crypto/rand. Anything else is for tests.
@@ -115,7 +134,10 @@ func (c Config) fill() Config {
 	for _, f := range []struct {
 		value *int
 		def   int
-	}{{&c.MaxHandshakes, 10_000}, {&c.MaxConnections, 1 << 16}, {&c.Backlog, 128}} {
+	}{
+		{&c.MaxHandshakes, 10_000}, {&c.MaxConnections, 1 << 16}, {&c.MaxPerSource, 64},
+		{&c.AcceptRate, 5000}, {&c.Backlog, 128}, {&c.LogRate, 10},
+	} {
 		switch {
 		case *f.value == 0:
 			*f.value = f.def
@@ -180,7 +202,15 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 // Stats counts what a device did since it was opened.
 type Stats struct {
 	Connections int64 // set up
-	Refused     int64 // at a listener: over a limit, too slow, or no handshake
+	Broken      int64 // of them, those that ended by an error of either side
+
+	// Connections that a listener refused: in all; because the device had
+	// MaxConnections or was gone; because their source had MaxPerSource; in the
+	// handshake, which was wrong, too slow or the oldest of MaxHandshakes; because
+	// nobody accepted them in time.
+	Refused, RefusedFull, RefusedSource, RefusedHandshake, RefusedBacklog int64
+
+	Suppressed int64 // log lines over LogRate
 
 	// Payload by the way it took. Direct: between socket and registered memory
 	// by one system call. Staged: by a copy in between, because the segment is

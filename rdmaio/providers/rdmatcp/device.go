@@ -2,9 +2,11 @@ package rdmatcp
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -20,16 +22,20 @@ type Device struct {
 
 	numbers atomic.Uint32 // of queue pairs
 	stats   struct {
-		connections, refused           atomic.Int64
+		connections, broken            atomic.Int64
+		full, crowded, unmet, waiting  atomic.Int64 // refused, in the order of Stats
 		sentDirect, sentStaged         atomic.Int64
 		receivedDirect, receivedStaged atomic.Int64
 	}
 
+	log        journal
+	loopback   bool           // counts as a source
 	goroutines sync.WaitGroup // all that work for this device; Close joins them
 
-	mu     sync.Mutex
-	conns  map[net.Conn]struct{} // not closed yet
-	closed bool                  // adopts no more
+	mu      sync.Mutex
+	conns   map[net.Conn]netip.Addr // not closed yet, with what they are counted for
+	sources map[netip.Addr]int      // how many of them
+	closed  bool                    // adopts no more
 }
 
 var _ verbs.Device = (*Device)(nil)
@@ -48,7 +54,10 @@ func Open(cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Device{cfg: c, attrs: a, soft: books, conns: make(map[net.Conn]struct{})}, nil
+	return &Device{
+		cfg: c, attrs: a, soft: books, log: journal{to: c.Logger, rate: bucket{rate: c.LogRate}}, loopback: cfg.MaxPerSource > 0,
+		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
+	}, nil
 }
 
 // Attributes implements verbs.Device.
@@ -57,8 +66,11 @@ func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
 // Stats gives the counters; they are read one after the other, not at one instant.
 func (d *Device) Stats() Stats {
 	s := &d.stats
+	full, crowded, unmet, waiting := s.full.Load(), s.crowded.Load(), s.unmet.Load(), s.waiting.Load()
 	return Stats{
-		Connections: s.connections.Load(), Refused: s.refused.Load(),
+		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + crowded + unmet + waiting,
+		RefusedFull: full, RefusedSource: crowded, RefusedHandshake: unmet, RefusedBacklog: waiting,
+		Suppressed: d.log.suppressed.Load(),
 		SentDirect: s.sentDirect.Load(), SentStaged: s.sentStaged.Load(),
 		ReceivedDirect: s.receivedDirect.Load(), ReceivedStaged: s.receivedStaged.Load(),
 	}
@@ -107,25 +119,49 @@ func (d *Device) Remove() {
 	d.soft.Remove()
 }
 
-// adopt makes the device answer for a connection; false if it has too many or
-// is gone, and the connection is closed.
-func (d *Device) adopt(c net.Conn) bool {
+// Reasons not to adopt a connection.
+var (
+	errFull    = errors.New("the device has Config.MaxConnections")
+	errGone    = errors.New("the device is closed or removed")
+	errCrowded = errors.New("its source has Config.MaxPerSource (RFC 5042 §6.4.1)")
+)
+
+// adopt makes the device answer for a connection, or closes it. from counts,
+// unless it is the zero value.
+func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || len(d.conns) >= d.cfg.MaxConnections {
-		c.Close()
-		return false
+	switch {
+	case d.closed:
+		err = errGone
+	case len(d.conns) >= d.cfg.MaxConnections:
+		err = errFull
+	case d.sources[from] >= d.cfg.MaxPerSource:
+		err = errCrowded
 	}
-	d.conns[c] = struct{}{}
-	return true
+	if err != nil {
+		c.Close()
+		return err
+	}
+	if d.conns[c] = from; from.IsValid() {
+		d.sources[from]++
+	}
+	return nil
 }
 
 // drop closes a connection.
 func (d *Device) drop(c net.Conn) {
 	c.Close()
 	d.mu.Lock()
+	defer d.mu.Unlock()
+	from, ok := d.conns[c]
 	delete(d.conns, c)
-	d.mu.Unlock()
+	if !ok || !from.IsValid() {
+		return
+	}
+	if d.sources[from]--; d.sources[from] == 0 {
+		delete(d.sources, from)
+	}
 }
 
 // random gives a number nobody can guess.

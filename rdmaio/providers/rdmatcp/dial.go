@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
@@ -74,8 +75,8 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 		}
 		return nil, err
 	}
-	if !d.adopt(conn) {
-		return nil, fmt.Errorf("device %s has %d connections, or is closed: %w", d.attrs.Name, d.cfg.MaxConnections, verbs.ErrQueueFull)
+	if err := d.adopt(conn, netip.Addr{}); err != nil {
+		return nil, fmt.Errorf("device %s: %w: %w", d.attrs.Name, err, verbs.ErrQueueFull)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })
 	info, err := d.introduce(conn, q, p)

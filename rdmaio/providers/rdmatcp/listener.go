@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -15,15 +16,15 @@ import (
 
 // listener implements verbs.Listener.
 type listener struct {
-	dev        *Device
-	tcp        net.Listener
-	queue      chan *connRequest
-	done       chan struct{}
-	handshakes atomic.Int64
+	dev   *Device
+	tcp   net.Listener
+	queue chan *connRequest
+	done  chan struct{}
+	rate  bucket
 
 	mu   sync.Mutex // so that nothing enters the queue after it was emptied
 	shot bool
-	new  map[net.Conn]struct{} // in the handshake
+	new  greetings
 }
 
 // Listen implements verbs.Device; addr is "host:port", with port 0 for a free one.
@@ -40,7 +41,7 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 		return nil, fmt.Errorf("rdmatcp: listen at %q: %w", addr, err)
 	}
 	l := &listener{
-		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), new: make(map[net.Conn]struct{}),
+		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: bucket{rate: d.cfg.AcceptRate},
 	}
 	if err := d.soft.Listen(l); err != nil { // removed meanwhile
 		l.Close()
@@ -80,8 +81,7 @@ func (l *listener) Close() error {
 	l.tcp.Close()
 	l.dev.soft.Unlisten(l)
 	close(l.done)
-	for conn := range l.new {
-		conn.SetDeadline(past)
+	for l.new.cutOldest() {
 	}
 	for {
 		select {
@@ -97,63 +97,90 @@ func (l *listener) Close() error {
 func (l *listener) serve() {
 	pause := time.Millisecond
 	for {
+		if wait := l.rate.take(time.Now()); wait > 0 && !l.sleep(wait) {
+			return
+		}
 		conn, err := l.tcp.Accept()
 		if err != nil {
-			select {
-			case <-l.done:
+			if !l.sleep(pause) { // out of file descriptors, say
 				return
-			case <-time.After(pause): // out of file descriptors, say
-				pause = min(2*pause, time.Second)
-				continue
 			}
+			pause = min(2*pause, time.Second)
+			continue
 		}
 		pause = time.Millisecond
-		if !l.dev.adopt(conn) {
-			l.dev.stats.refused.Add(1)
-			continue
-		}
-		if l.handshakes.Load() >= int64(l.dev.cfg.MaxHandshakes) || !l.begin(conn) {
-			l.dev.stats.refused.Add(1)
+		switch err := l.dev.adopt(conn, source(conn.RemoteAddr(), l.dev.loopback)); err {
+		case nil:
+			if l.begin(conn) {
+				l.dev.goroutines.Go(func() { l.greet(conn) })
+				continue
+			}
 			l.dev.drop(conn)
-			continue
+			l.refused(&l.dev.stats.full, conn, errGone)
+		case errCrowded:
+			l.refused(&l.dev.stats.crowded, conn, err)
+		default:
+			l.refused(&l.dev.stats.full, conn, err)
 		}
-		l.handshakes.Add(1)
-		l.dev.goroutines.Go(func() {
-			defer l.handshakes.Add(-1)
-			l.greet(conn)
-		})
 	}
 }
 
-// begin notes a connection whose handshake runs; false if the listener is closed.
+// sleep waits; false if the listener is closed.
+func (l *listener) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// refused counts and notes a connection that is not taken.
+func (l *listener) refused(counter *atomic.Int64, conn net.Conn, why error) {
+	counter.Add(1)
+	l.dev.log.write("connection refused",
+		slog.String("device", l.dev.attrs.Name), slog.Any("at", l.tcp.Addr()), slog.Any("peer", conn.RemoteAddr()), slog.Any("error", why))
+}
+
+// begin notes a connection whose handshake runs, and makes room for it; false if
+// the listener is closed.
 func (l *listener) begin(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.shot {
 		return false
 	}
-	l.new[conn] = struct{}{}
+	if l.new.order.Len() >= l.dev.cfg.MaxHandshakes {
+		l.new.cutOldest()
+	}
+	l.new.add(conn)
 	return true
 }
+
+var errBacklog = errors.New("Config.Backlog requests wait for Accept, or the listener is closed")
 
 // greet has the first half of the handshake and queues the request.
 func (l *listener) greet(conn net.Conn) {
 	r, err := l.dev.request(conn, time.Now().Add(l.dev.cfg.HandshakeTimeout))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.new, conn)
 	if err != nil {
-		l.dev.stats.refused.Add(1)
 		l.dev.drop(conn)
-		return
+		l.refused(&l.dev.stats.unmet, conn, err)
 	}
-	if !l.shot {
+	l.mu.Lock()
+	l.new.remove(conn)
+	queued := false
+	if err == nil && !l.shot {
 		select {
 		case l.queue <- r:
-			return
+			queued = true
 		default:
 		}
 	}
-	l.dev.stats.refused.Add(1)
-	r.refuse()
+	l.mu.Unlock()
+	if err == nil && !queued {
+		r.refuse()
+		l.refused(&l.dev.stats.waiting, conn, errBacklog)
+	}
 }

@@ -43,6 +43,7 @@ func (q *queuePair) readLoop(w *wire) {
 		break
 	}
 	<-q.gone
+	q.ended(w)
 	q.mu.Lock()
 	last := q.farewell(w)
 	q.mu.Unlock()
@@ -102,11 +103,7 @@ func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error
 
 // segment takes the next segment off the stream.
 func (q *queuePair) segment(w *wire) error {
-	var idle time.Time
-	if w.stream.Open() {
-		idle = time.Now().Add(q.dev.cfg.MessageTimeout)
-	}
-	w.within(idle)
+	w.within(w.due())
 	if _, err := w.need(1); err != nil {
 		return err
 	}
@@ -131,6 +128,7 @@ func (q *queuePair) segment(w *wire) error {
 	if err := q.accept(w, &h); err != nil {
 		return err
 	}
+	w.brought += int64(h.Payload())
 	size += h.Control()
 	if b, err = w.need(size); err != nil {
 		return unexpected(err)
@@ -151,6 +149,27 @@ func (q *queuePair) segment(w *wire) error {
 		return errCut
 	}
 	return q.commit(&h)
+}
+
+// leastRate is what an open message must bring, in bytes a second (RFC 5042
+// §6.4.3.1): a segment of no bytes now and then keeps none open for ever.
+const leastRate = 1 << 10
+
+// due is by when the next segment must begin: any time, unless a message is open.
+func (w *wire) due() time.Time {
+	if !w.stream.Open() {
+		w.opened = time.Time{}
+		return time.Time{}
+	}
+	now, patience := time.Now(), w.dev.cfg.MessageTimeout
+	if w.opened.IsZero() {
+		w.opened, w.brought = now, 0
+	}
+	last := w.opened.Add(patience + time.Duration(min(w.brought, 1<<40))*(time.Second/leastRate))
+	if next := now.Add(patience); next.Before(last) {
+		return next
+	}
+	return last
 }
 
 // whole guesses whether a whole segment was read ahead, from a length that was

@@ -34,12 +34,14 @@ type wire struct {
 	raw  syscall.RawConn // the same, if it can be tried without waiting
 
 	// Receiving; the reader's own.
-	buf    []byte
-	r, w   int       // buf[r:w] was read ahead
-	bulk   bool      // the last segment was a long one: read ahead with care
-	armed  time.Time // the deadline that the connection has, if any
-	limit  time.Time // the one that holds now, if any
-	stream segment.Stream
+	buf     []byte
+	r, w    int       // buf[r:w] was read ahead
+	bulk    bool      // the last segment was a long one: read ahead with care
+	armed   time.Time // the deadline that the connection has, if any
+	limit   time.Time // the one that holds now, if any
+	stream  segment.Stream
+	opened  time.Time // since when there always was an open message
+	brought int64     // payload since then
 
 	// Sending; the token holder's own (see queuePair.sending).
 	number  uint32 // of the next message

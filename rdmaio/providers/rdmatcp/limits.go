@@ -1,0 +1,104 @@
+package rdmatcp
+
+import (
+	"container/list"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// bucket grants rate tokens a second, and as many at once after a rest.
+type bucket struct {
+	rate int
+
+	mu   sync.Mutex
+	left float64
+	last time.Time
+}
+
+// take takes a token and reports how long to wait for it, in which case the next
+// one waits longer.
+func (b *bucket) take(now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fill(now)
+	if b.left--; b.left >= 0 {
+		return 0
+	}
+	return time.Duration(-b.left / float64(b.rate) * float64(time.Second))
+}
+
+// try takes a token if there is one.
+func (b *bucket) try(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fill(now); b.left < 1 {
+		return false
+	}
+	b.left--
+	return true
+}
+
+func (b *bucket) fill(now time.Time) {
+	if b.last.IsZero() {
+		b.left = float64(b.rate)
+	} else {
+		b.left = min(float64(b.rate), b.left+now.Sub(b.last).Seconds()*float64(b.rate))
+	}
+	b.last = now
+}
+
+// source is what counts as one peer: an IPv4 address, or the network of an IPv6
+// address, which a host can change within it as it likes. The zero value is not
+// counted: other streams, and this machine itself unless loopback is set.
+func source(addr net.Addr, loopback bool) netip.Addr {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	ip := tcp.AddrPort().Addr().Unmap()
+	if ip.IsLoopback() && !loopback {
+		return netip.Addr{}
+	}
+	if ip.Is6() {
+		if p, err := ip.WithZone("").Prefix(64); err == nil {
+			return p.Addr()
+		}
+	}
+	return ip
+}
+
+// greetings are the connections of a listener that are in the handshake, the
+// oldest first.
+type greetings struct {
+	order list.List // of net.Conn
+	at    map[net.Conn]*list.Element
+}
+
+func (g *greetings) add(c net.Conn) {
+	if g.at == nil {
+		g.at = make(map[net.Conn]*list.Element)
+	}
+	g.at[c] = g.order.PushBack(c)
+}
+
+func (g *greetings) remove(c net.Conn) {
+	if e := g.at[c]; e != nil {
+		g.order.Remove(e)
+		delete(g.at, c)
+	}
+}
+
+// cutOldest closes the connection that has been silent for longest; its own
+// goroutine does the rest. False if there is none.
+func (g *greetings) cutOldest() bool {
+	e := g.order.Front()
+	if e == nil {
+		return false
+	}
+	c := e.Value.(net.Conn)
+	g.remove(c)
+	c.Close()
+	return true
+}

@@ -1,0 +1,47 @@
+package rdmatcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// journal writes what peers make a device say, which they cannot make it say
+// more often than Config.LogRate.
+type journal struct {
+	to         *slog.Logger // nil: silent
+	rate       bucket
+	suppressed atomic.Int64
+	untold     atomic.Int64 // of them, since the last line
+}
+
+// write writes a line, unless there were too many. No lock is held: a handler
+// may take its time.
+func (j *journal) write(what string, attrs ...slog.Attr) {
+	if j.to == nil {
+		return
+	}
+	if !j.rate.try(time.Now()) {
+		j.suppressed.Add(1)
+		j.untold.Add(1)
+		return
+	}
+	if n := j.untold.Swap(0); n > 0 {
+		attrs = append(attrs, slog.Int64("suppressed", n))
+	}
+	j.to.LogAttrs(context.Background(), slog.LevelWarn, what, attrs...)
+}
+
+// ended notes how a connection ended, if not in order.
+func (q *queuePair) ended(w *wire) {
+	err := q.Err()
+	if !errors.Is(err, verbs.ErrConnectionBroken) {
+		return
+	}
+	q.dev.stats.broken.Add(1)
+	q.dev.log.write("connection broken", slog.String("device", q.dev.attrs.Name), slog.Any("peer", w.conn.RemoteAddr()), slog.Any("error", err))
+}
