@@ -55,7 +55,14 @@ type slot struct {
 // *CallError. When Call returns, in whatever way, no key given to the peer for it
 // works any more, and all memory is the caller's again. A cancelled Call uses its credit until
 // the reply arrives, or for good if it never does.
+//
+// On a connection that was accepted this is a reverse Call, and needs AllowReverse. Without
+// Config.ReverseChunks it has to fit inline, and Results and a large ReplyBuf are not offered to
+// the peer: all of the reply comes inline, or a *PeerError because it does not fit.
 func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
+	if call == nil {
+		return nil, &CallError{Err: fmt.Errorf("%w: the Call is nil", ErrMessage)}
+	}
 	if err := call.check(typeCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
@@ -113,8 +120,11 @@ func (c *Conn) slot(ctx context.Context) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if c.handler != nil {
-		return nil, fmt.Errorf("%w: Calls go from the side that dialed", verbs.ErrNotSupported)
+	if c.set.calls == 0 {
+		return nil, fmt.Errorf("%w: Config.ReverseCredits allows none on accepted connections (%w)", ErrReverse, verbs.ErrNotSupported)
+	}
+	if !c.ready.Load() { // RFC 8167 §6; R280
+		return nil, fmt.Errorf("%w before Conn.AllowReverse: the upper layer has to know that the peer serves them", ErrReverse)
 	}
 	select {
 	case s := <-c.slots:
@@ -141,8 +151,11 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	e.Long = false
 	e.Payload = e.Payload[:0]
 	e.ReplyTo = call.ReplyBuf[:0]
-	if err := c.offer(s, call); err != nil {
-		return err
+	chunks := c.role == engine.Requester || c.set.ReverseChunks
+	if chunks {
+		if err := c.offer(s, call); err != nil {
+			return err
+		}
 	}
 
 	room := c.terms.Send - header.PrefixSize - e.Lists.Size()
@@ -150,19 +163,32 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		e.Payload = call.pieces(e.Payload, all)
 		return nil
 	}
-	need, items := len(call.Inline), 0
+	if !chunks { // R276
+		return &SizeError{
+			What: "reverse Call", Need: c.terms.Send - room + call.size(all), Limit: c.terms.Send,
+			Hint: "Config.ReverseChunks, at both ends, lets it have chunks",
+		}
+	}
+	need, items, count := len(call.Inline), 0, 0
 	for i := range call.Items {
-		items += 24 * c.segments(len(call.Items[i].Data))
+		if n := c.segments(len(call.Items[i].Data)); n > 0 {
+			items += 24 * n
+			count++
+		}
 	}
 	long := need+items > room
 	if long {
 		need = 24 * c.segments(len(call.Inline))
+		count++
 	}
 	if need+items > room {
 		return &SizeError{
 			What: "header of the Call", Need: c.terms.Send - room + need + items, Limit: c.terms.Send,
 			Hint: "use fewer items and results, or a larger Config.InlineSend here and InlineRecv at the peer",
 		}
+	}
+	if err := c.few("read chunks of the Call", count); err != nil {
+		return err
 	}
 	if long {
 		e.Long = true
@@ -194,6 +220,9 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	for last > 0 && len(call.Results[last-1]) == 0 {
 		last-- // no chunk is as good as an empty one, and understood by all (R86)
 	}
+	if err := c.few("write chunks for Results", last); err != nil {
+		return err
+	}
 	for _, buf := range call.Results[:last] {
 		chunk := l.AddWrite(c.segments(len(buf)))
 		if len(buf) == 0 {
@@ -215,13 +244,25 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	return nil
 }
 
+// few refuses more chunks than the peer is likely to take: it has the same limit, by
+// default, and would answer with ERR_CHUNK, which says nothing of the reason.
+func (c *Conn) few(what string, n int) error {
+	if n <= c.set.MaxChunks {
+		return nil
+	}
+	return &SizeError{
+		What: "the number of " + what, Need: n, Limit: c.set.MaxChunks, Unit: "chunks",
+		Hint: "use fewer items and results, or a larger Config.MaxChunks here and at the peer",
+	}
+}
+
 // segments is how many a chunk of n bytes has.
 func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.SegmentSize }
 
 // region registers memory of a Call for the peer. If the peer may end keys it
 // may end any of them: it cannot tell which are meant (RFC 8797 §3.2).
 func (c *Conn) region(s *slot, buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
-	if c.terms.RemoteInvalidate {
+	if c.terms.RemoteInvalidate && c.role == engine.Requester {
 		access |= verbs.AccessRemoteInvalidate
 	}
 	mr, err := c.pool.Register(buf, access)

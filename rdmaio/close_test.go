@@ -189,7 +189,7 @@ func TestDialFails(t *testing.T) {
 	for len(s.Conns()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if _, err := s.Conns()[0].Call(context.Background(), nullCall(1, 40)); !errors.Is(err, verbs.ErrNotSupported) {
+	if _, err := s.Conns()[0].Call(context.Background(), nullCall(1, 40)); !errors.Is(err, verbs.ErrNotSupported) || !errors.Is(err, rdmaio.ErrReverse) {
 		t.Errorf("Call from a server: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

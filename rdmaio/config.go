@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -38,8 +39,9 @@ type Config struct {
 	// Default 1 MiB + 64 KiB; negative: as many as a slice can hold.
 	MaxPull int
 
-	// MaxSegments is how many segments a chunk of the peer may have, and MaxChunks
-	// how many read chunks, and write chunks, a header. Default 256 and 16; negative: what fits in a header.
+	// MaxSegments is how many segments a chunk may have, and MaxChunks how many
+	// read chunks, and write chunks, a header. Calls of the peer that have more are refused,
+	// and so are our own before they are sent. Default 256 and 16; negative: what fits in a header.
 	MaxSegments, MaxChunks int
 
 	// SegmentSize is how many bytes a segment of our own chunks has at most. Default 1 GiB.
@@ -53,11 +55,25 @@ type Config struct {
 	// up: a peer that takes no message or serves no RDMA Read. Default 30 s; negative: forever.
 	WorkTimeout time.Duration
 
-	// Blocking says that the handler of a server may wait. Each Call then has a
-	// goroutine, at most Credits for each connection. Without it the handler runs on the
+	// Blocking says that the handler may wait. Each Call received then has a
+	// goroutine, at most as many for each connection as credits are granted. Without it the handler runs on the
 	// goroutine that received the Call, which is faster, and must return soon; it still
-	// may answer later.
+	// may answer later. It must not wait for a Call of its own on the same connection.
 	Blocking bool
+
+	// ReverseHandler serves the reverse Calls of a connection that Dial makes: those of
+	// the server (RFC 8167). nil, and the default: they are dropped. Listen does not look at it.
+	ReverseHandler Handler
+
+	// ReverseCredits is how many reverse Calls may be outstanding on a connection: granted
+	// at most by the side that dials, default 8 if it has a ReverseHandler; requested by
+	// the one that listens, default none, and only with a positive number may it make any (see
+	// Conn.AllowReverse). Each costs what one of Credits does. Negative: none.
+	ReverseCredits int
+
+	// ReverseChunks lets reverse Calls and their replies have chunks; both ends must have it on. Without it
+	// they go inline or not at all, and no memory is given to the peer for them (RFC 8167 §5.3).
+	ReverseChunks bool
 
 	// Logger gets what a person may want to know about connections; nil is silent.
 	Logger *slog.Logger
@@ -68,10 +84,17 @@ type settings struct {
 	Config
 	limits  chunk.Limits
 	private header1.Private // what this side says of itself
+
+	calls, serves int // credits: for our Calls, and for the peer's
 }
 
-// settings fills in defaults and refuses what cannot work on the device.
+// settings fills in the defaults of a side that dials, and refuses what cannot work on the device.
 func (cfg *Config) settings(a *verbs.DeviceAttributes) (settings, error) {
+	return cfg.settle(a, engine.Requester)
+}
+
+// settle does so for either side.
+func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings, error) {
 	var s settings
 	if cfg != nil {
 		s.Config = *cfg
@@ -94,6 +117,22 @@ func (cfg *Config) settings(a *verbs.DeviceAttributes) (settings, error) {
 		}
 	}
 	number("Credits", &s.Credits, 32, 1, a.MaxRecvWR)
+	s.calls = s.Credits
+	if role == engine.Requester {
+		if s.ReverseHandler == nil {
+			s.ReverseCredits = 0
+		} else if s.ReverseCredits == 0 {
+			s.ReverseCredits = min(8, a.MaxRecvWR-s.Credits)
+		}
+	}
+	s.ReverseCredits = max(s.ReverseCredits, 0)
+	s.serves = s.ReverseCredits
+	if role == engine.Responder {
+		s.calls, s.serves = s.serves, s.calls
+	}
+	if sum := s.Credits + s.ReverseCredits; err == nil && sum > a.MaxRecvWR {
+		err = fmt.Errorf("rdmaio: Config.Credits and ReverseCredits are %d together, the device has %d Receives: %w", sum, a.MaxRecvWR, verbs.ErrInvalidValue)
+	}
 	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, header1.MostInline)
 	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, header1.MostInline)
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -21,10 +22,12 @@ type Conn struct {
 	qp      verbs.QueuePair
 	pool    *mrpool.Pool
 	memory  []*mrpool.Buffer // of Receives and send buffers
-	handler Handler          // of a responder
-	terms   header.Terms     // set before any Call or message
+	role    engine.Role
+	handler Handler      // of Calls received
+	terms   header.Terms // set before any Call or message
 	start   time.Time
 
+	ready  atomic.Bool     // Calls may be made
 	slots  chan *slot      // free ones; a Call holds one
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
@@ -42,7 +45,9 @@ const keepBytes = 16 << 20
 // newConn makes a connection up to the point where it can be dialed or accepted,
 // its Receives posted. Everything is undone by Close.
 func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Conn, err error) {
-	c := &Conn{set: set, handler: h, terms: header.DefaultTerms(), start: time.Now(), slots: make(chan *slot, set.Credits)}
+	credits := set.calls + set.serves
+	c := &Conn{set: set, role: role, handler: h, terms: header.DefaultTerms(), start: time.Now(), slots: make(chan *slot, set.calls)}
+	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.driver.init()
 	defer func() {
@@ -53,25 +58,28 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Co
 	if c.pd, err = dev.AllocPD(); err != nil {
 		return nil, err
 	}
-	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * set.Credits, KeepBytes: keepBytes})
-	if c.cq, err = dev.CreateCQ(set.SendQueue+set.Credits, c.notify); err != nil {
+	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes})
+	if c.cq, err = dev.CreateCQ(set.SendQueue+credits, c.notify); err != nil {
 		return nil, err
 	}
 	if c.qp, err = c.pd.CreateQP(verbs.QPConfig{
-		SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: set.Credits,
+		SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: credits,
 		MaxSendSGE: 1, MaxRecvSGE: 1, Notify: c.lost,
 	}); err != nil {
 		return nil, err
 	}
-	cfg := engine.Config{Role: role, SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout}
-	if cfg.Send, err = c.buffers(set.private.Send); err != nil {
+	cfg := engine.Config{
+		Role: role, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks,
+		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
+	}
+	if cfg.Send, err = c.buffers(credits, set.private.Send); err != nil {
 		return nil, err
 	}
-	if cfg.Recv, err = c.buffers(set.private.Recv); err != nil {
+	if cfg.Recv, err = c.buffers(credits, set.private.Recv); err != nil {
 		return nil, err
 	}
 	c.engine = engine.New(cfg)
-	for range set.Credits {
+	for range set.calls {
 		c.slots <- &slot{done: make(chan struct{}, 1)}
 	}
 	c.poll = true // arms the completion queue
@@ -79,14 +87,14 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Co
 	return c, nil
 }
 
-// buffers cuts one registered buffer into as many as there are credits.
-func (c *Conn) buffers(size int) ([]engine.Buffer, error) {
-	b, err := c.pool.Buffer(size * c.set.Credits)
+// buffers cuts one registered buffer into n.
+func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
+	b, err := c.pool.Buffer(n * size)
 	if err != nil {
 		return nil, err
 	}
 	c.memory = append(c.memory, b)
-	out := make([]engine.Buffer, c.set.Credits)
+	out := make([]engine.Buffer, n)
 	for i := range out {
 		out[i] = engine.Buffer{MR: b.MR, Offset: i * size, Bytes: b.Bytes[i*size : (i+1)*size : (i+1)*size]}
 	}
@@ -101,7 +109,7 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	if err != nil {
 		return nil, err
 	}
-	c, err := newConn(dev, set, engine.Requester, nil)
+	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +130,13 @@ func (c *Conn) agree(private []byte) {
 	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_said", said,
 		"send", c.terms.Send, "receive", c.terms.Recv, "remote_invalidate", c.terms.RemoteInvalidate)
 }
+
+// AllowReverse lets Call work on a connection that was accepted: the upper layer calls it
+// once it knows that the peer serves such Calls, since one that does not may lose
+// the connection by them (RFC 8167 §6; R280). An NFSv4.1 server, for one, knows by CREATE_SESSION or
+// BIND_CONN_TO_SESSION on the very connection; RFC 8166 has no way to tell. It holds until the connection ends, and
+// has no effect where Config.ReverseCredits allows no Calls, nor at the side that dialed, whose Calls need no leave.
+func (c *Conn) AllowReverse() { c.ready.Store(true) }
 
 // Done is closed when the connection is gone; Err tells why.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }

@@ -17,6 +17,10 @@ var (
 	ErrAnswered = errors.New("rdmaio: the Request was answered already")
 	// ErrMessage: what a caller or handler passed is no RPC message as described at Message.
 	ErrMessage = errors.New("rdmaio: not a usable message")
+	// ErrReverse: a Call on an accepted connection, before Conn.AllowReverse or without Config.ReverseCredits.
+	ErrReverse = errors.New("rdmaio: no reverse Calls")
+	// ErrPanic: a Handler panicked, and this side closed the connection.
+	ErrPanic = errors.New("rdmaio: a handler panicked")
 	// ErrXIDInUse: a Call with the same XID is in flight on the connection, or was
 	// cancelled and its reply has not come yet.
 	ErrXIDInUse = engine.ErrXIDInUse

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -15,10 +16,13 @@ import (
 
 // Handler serves the Calls of a server's connections.
 type Handler interface {
-	// ServeRPC answers a Request by its Reply, before it returns or later, from
+	// ServeRPC answers a Request by its Reply or Drop, before it returns or later, from
 	// any goroutine; every Request must be answered, once, or the connection's Close
-	// waits for it. See Config.Blocking for whether ServeRPC itself may wait. A panic in
-	// it is not recovered: it ends the program, as in any goroutine.
+	// waits for it. See Config.Blocking for whether ServeRPC itself may wait.
+	//
+	// A panic in it is logged, with its stack, and costs the connection (ErrPanic), not the
+	// program: no RPC can be answered with a word of this layer, and what the handler
+	// left behind is not to be trusted. Its Request counts as dropped, and nothing else may use it any more.
 	ServeRPC(*Request)
 }
 
@@ -50,6 +54,9 @@ type Request struct {
 	failed   error // why another answer than the handler's is sent
 }
 
+// Conn is the connection that the Call came on: Calls in the other direction can be made there.
+func (r *Request) Conn() *Conn { return r.conn }
+
 // Context ends with the connection.
 func (r *Request) Context() context.Context { return r.conn.ctx }
 
@@ -77,19 +84,38 @@ func (r *Request) ReplyRoom() int {
 // the peer offered, done gets a *SizeError and the peer RDMA_ERROR (R101; T52). done may be nil, and
 // must not wait; it may run before Reply returns.
 func (r *Request) Reply(m Message, done func(error)) {
-	if done == nil {
-		done = func(error) {}
-	}
-	if r.answered.Swap(true) {
-		done(ErrAnswered)
+	if !r.first(done) {
 		return
 	}
-	r.done = done
 	if err := r.plan(&m); err != nil {
 		r.failed = err
 		r.req.Answer.Refuse = header.ErrChunk
 	}
 	r.conn.post(engine.Event{Kind: engine.EventReply, Request: r.req})
+}
+
+// Drop ends a Request without an answer, which RPC permits a server (RFC 2203 §5.3.3.1 demands
+// it now and then). The memory comes back as it does with Reply. So does what the Call took of
+// this side's; but the caller waits, and its credit stays in use until the connection ends: dropping
+// as many Calls as there are credits ends all traffic of a caller that does not reconnect.
+func (r *Request) Drop(done func(error)) {
+	if r.first(done) {
+		r.req.Answer.Drop = true
+		r.conn.post(engine.Event{Kind: engine.EventReply, Request: r.req})
+	}
+}
+
+// first takes the done function of the first answer, and refuses all others.
+func (r *Request) first(done func(error)) bool {
+	if done == nil {
+		done = func(error) {}
+	}
+	if r.answered.Swap(true) {
+		done(ErrAnswered)
+		return false
+	}
+	r.done = done
+	return true
 }
 
 // plan chooses the shape of a reply and registers what is to be written from.
@@ -180,14 +206,27 @@ func (c *Conn) deliver(q *engine.Request) {
 	}
 	c.count(1)
 	if !c.set.Blocking {
-		c.handler.ServeRPC(r)
+		c.handle(r)
 		return
 	}
 	c.handlers.Add(1)
 	go func() {
 		defer c.handlers.Done()
-		c.handler.ServeRPC(r)
+		c.handle(r)
 	}()
+}
+
+// handle runs the handler, and survives it.
+func (c *Conn) handle(r *Request) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.set.Logger.Error("rdmaio: a handler panicked, its connection is closed",
+				"queue_pair", c.qp.Num(), "panic", v, "stack", string(debug.Stack()))
+			c.post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %v", ErrPanic, v)})
+			r.Drop(nil)
+		}
+	}()
+	c.handler.ServeRPC(r)
 }
 
 // release gives back what a Request had.

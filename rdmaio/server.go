@@ -31,7 +31,7 @@ type Server struct {
 // context bounds the call, not the server. cfg may be nil.
 func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *Config) (*Server, error) {
 	attrs := dev.Attributes()
-	set, err := cfg.settings(&attrs)
+	set, err := cfg.settle(&attrs, engine.Responder)
 	if err != nil {
 		return nil, err
 	}

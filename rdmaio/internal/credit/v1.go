@@ -65,30 +65,41 @@ func (r *Requester) OverGrants() uint64 { return r.over }
 // Responder is the side that answers Calls, in version 1.
 //
 // A grant of n promises n Receives for n Calls outstanding. Calls received and
-// not yet answered have used theirs, so what must be posted is n less those.
+// not yet answered have used theirs, so what must be posted is n less those. Replies to
+// Calls of our own come into the same Receives, so as many as there may be of
+// those are never promised (RFC 8167 §4.3; R270, R271).
 type Responder struct {
-	limit  uint32
-	posted uint32 // Receives
-	busy   uint32 // Calls received and not answered
+	limit    uint32
+	reserved uint32 // Receives that Replies may need
+	posted   uint32 // Receives
+	busy     uint32 // Calls received and not answered
 }
 
-// NewResponder makes an account that grants at most limit credits, at least one.
-func NewResponder(limit int) Responder { return Responder{limit: uint32(max(limit, 1))} }
+// NewResponder makes an account that grants at most limit credits, and promises none of
+// the Receives reserved for Replies. A limit of 0 takes no Call at all.
+func NewResponder(limit, reserved int) Responder {
+	return Responder{limit: uint32(max(limit, 0)), reserved: uint32(max(reserved, 0))}
+}
 
 // Posted counts Receives posted (R133).
 func (r *Responder) Posted(n int) { r.posted += uint32(n) }
 
-// Received counts a Receive that completed with a Call, which is busy until Answered.
-func (r *Responder) Received() {
-	r.Dropped()
-	r.busy++
-}
-
-// Dropped counts a Receive that completed with anything else.
-func (r *Responder) Dropped() {
+// Taken counts a Receive that completed, whatever with.
+func (r *Responder) Taken() {
 	if r.posted > 0 {
 		r.posted--
 	}
+}
+
+// Accept counts a Call received, which is busy until Answered. It is false if more are busy than
+// were ever granted: then the Call is to be dropped and its Receive posted again, which
+// may be one that a Reply needs (R134, R283).
+func (r *Responder) Accept() bool {
+	if r.busy >= r.limit {
+		return false
+	}
+	r.busy++
+	return true
 }
 
 // Answered ends a Call whose Reply or ERROR is about to be sent. Its Receive must have been posted again.
@@ -101,7 +112,8 @@ func (r *Responder) Answered() {
 // Grant is the credit value for a message to a requester that asked for want:
 // at most that, the limit, and what is backed by Receives; never 0 (R129, R132, T6).
 func (r *Responder) Grant(want uint32) uint32 {
-	return max(1, min(want, r.limit, r.posted+r.busy))
+	backed := r.posted + r.busy
+	return max(1, min(want, r.limit, backed-min(backed, r.reserved)))
 }
 
 // Busy is the number of Calls received and not answered.

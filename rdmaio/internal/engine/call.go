@@ -1,12 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Call is an RPC that a requester makes. The fields up to Owner are the
+// Call is an RPC that this side makes. The fields up to Owner are the
 // caller's to set before EventCall, those after it the engine's before Done.
 type Call struct {
 	XID     uint32
@@ -48,10 +49,11 @@ func (e *PeerError) Error() string {
 type SizeError struct {
 	What        string
 	Need, Limit int
+	Unit        string // empty is bytes
 	Hint        string // what to do
 }
 
 // Error gives both sizes and the hint.
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("rpcrdma: %s needs %d bytes, limit is %d: %s", e.What, e.Need, e.Limit, e.Hint)
+	return fmt.Sprintf("rpcrdma: %s needs %d %s, limit is %d: %s", e.What, e.Need, cmp.Or(e.Unit, "bytes"), e.Limit, e.Hint)
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Role is what this end of the connection does.
+// Role is what this end of the connection is in the forward direction, which is that of
+// the side that dialed. Either end may also be the other thing in the reverse direction (RFC 8167 §2.3).
 type Role uint8
 
 // The roles.
 const (
-	Requester Role = iota // makes Calls
-	Responder             // answers them
+	Requester Role = iota // dialed: its Calls are the forward ones
+	Responder             // accepted: its Calls, if it makes any, are the reverse ones
 )
 
 // Buffer is registered memory, as much as one inline message may have.
@@ -30,8 +31,16 @@ func (b *Buffer) sge(n int) verbs.SGE { return verbs.SGE{MR: b.MR, Offset: b.Off
 type Config struct {
 	Role Role
 
-	// Credits are requested by a requester and granted, at most, by a responder: one
-	// for each element of Recv. Buffers are as large as the terms may come to be.
+	// Calls is how many credits this side asks for with its own Calls; with 0 it must make
+	// none. Serves is how many it grants at most; with 0 it serves no Calls. The two are separate (R266).
+	Calls, Serves int
+
+	// ReverseChunks: chunks work in the reverse direction as they do in the other.
+	// Without it a reverse Call that has any is refused (RFC 8167 §5.3; R277).
+	ReverseChunks bool
+
+	// Send and Recv have Calls + Serves elements each (R270, R271), which any
+	// message may use. They are as large as the terms may come to be.
 	Send, Recv []Buffer
 
 	// SendWRs is the size of the send queue.
@@ -45,20 +54,30 @@ type Config struct {
 	ChainTimeout time.Duration
 }
 
-// Stats counts what happened. All only grow but the last four.
+// Flow counts the RPCs of one direction. Calls and Replies only grow.
+type Flow struct {
+	Calls, Replies uint64 // Calls sent, or received where they are served; and their replies
+	InFlight       int    // Calls sent and not answered, or received and not answered
+	Granted        int    // credits that we have for our Calls; where Calls are served, the last grant
+}
+
+// Stats counts what happened. All only grow but those of state.
 type Stats struct {
-	Sent, Received  uint64 // messages
-	Calls, Replies  uint64 // sent by a requester, received by a responder; and their replies
-	Errors          uint64 // RDMA_ERROR messages: sent by a responder, received by a requester
-	Dropped         uint64 // messages received that nothing was done about
-	Faults          uint64 // messages received that broke a rule
-	Pulled, Pushed  uint64 // bytes by RDMA Read and RDMA Write, at a responder
-	ZeroGrants      uint64 // grants of 0, taken as 1
-	OverGrants      uint64 // grants over what was asked for, cut
-	RemoteEnds      uint64 // keys ended by a Reply: those of the requester, by the responder
-	InFlight        int    // Calls sent and not answered, or received and not answered
-	Granted         int    // credits the requester has; of a responder: its last grant
-	Waiting         int    // Calls that wait for a credit, or answers for room in the send queue
-	PostedRecvs     int    // Receives
-	SendQueueFilled int    // entries of the send queue in use
+	Flow         // the forward direction
+	Reverse Flow // the other
+
+	Sent, Received uint64 // messages
+	Errors         uint64 // RDMA_ERROR messages, sent about Calls or received about our own
+	Dropped        uint64 // messages received that nothing was done about
+	Excess         uint64 // of them Calls beyond what was granted
+	Faults         uint64 // messages received that broke a rule
+	Pulled, Pushed uint64 // bytes by RDMA Read and RDMA Write, for Calls received
+	ZeroGrants     uint64 // grants of 0, taken as 1
+	OverGrants     uint64 // grants over what was asked for, cut
+	RemoteEnds     uint64 // keys ended by a Reply: those of the requester, by the responder
+
+	// State.
+	Waiting         int // Calls that wait for a credit, and answers for room in the send queue
+	PostedRecvs     int // Receives
+	SendQueueFilled int // entries of the send queue in use
 }

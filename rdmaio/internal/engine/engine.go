@@ -31,24 +31,29 @@ type Engine struct {
 	terms header.Terms
 	stats Stats
 
+	// Counts of our Calls, and of the peer's: which of the two is forward is a matter of the role.
+	ours, theirs *Flow
+
 	// The send queue.
 	freeSend []int // of Config.Send
 	sqUsed   int
+	turn     uint64 // given to who waits for room
 	seq      uint64
 	chains   queue[chain] // posted, oldest first
 	recvSGL  []verbs.SGE  // one for each Receive
 	sges     []verbs.SGE  // of Effects.Sends
 
-	// A requester's.
+	// For our Calls. XIDs of the peer's have no table: they are another space by construction (R268).
 	credit  credit.Requester
 	table   map[uint32]*pending // Calls not ended, by XID
 	waiting queue[*pending]     // for a credit
 	idle    []*pending
-	in      header.Message // being decoded
+	out     header.Message // being encoded
 
-	// A responder's.
+	// For the peer's Calls.
 	grants   credit.Responder
-	out      queue[*Request] // reads and answers that wait for room
+	answers  queue[*Request] // reads and answers that wait for room
+	next     *Request        // whatever comes is decoded into it
 	idleReqs []*Request
 	fills    []chunk.Transfer
 }
@@ -71,9 +76,14 @@ func New(cfg Config) *Engine {
 		open:    true,
 		terms:   header.DefaultTerms(),
 		table:   make(map[uint32]*pending),
-		credit:  credit.NewRequester(len(cfg.Recv)),
-		grants:  credit.NewResponder(len(cfg.Recv)),
+		credit:  credit.NewRequester(cfg.Calls),
+		grants:  credit.NewResponder(cfg.Serves, cfg.Calls),
 		recvSGL: make([]verbs.SGE, len(cfg.Recv)),
+		next:    &Request{recv: none},
+	}
+	e.ours, e.theirs = &e.stats.Flow, &e.stats.Reverse
+	if cfg.Role == Responder {
+		e.ours, e.theirs = e.theirs, e.ours
 	}
 	for i := range cfg.Send {
 		e.freeSend = append(e.freeSend, len(cfg.Send)-1-i)
@@ -105,14 +115,14 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 
 // Stats returns the counts.
 func (e *Engine) Stats() Stats {
+	e.ours.InFlight, e.theirs.InFlight = e.credit.InFlight(), e.grants.Busy()
+	if e.cfg.Calls > 0 {
+		e.ours.Granted = e.credit.Granted()
+	}
 	s := e.stats
 	s.ZeroGrants, s.OverGrants = e.credit.ZeroGrants(), e.credit.OverGrants()
 	s.SendQueueFilled = e.sqUsed
-	if e.cfg.Role == Requester {
-		s.InFlight, s.Granted, s.Waiting = e.credit.InFlight(), e.credit.Granted(), e.waiting.len()
-	} else {
-		s.InFlight, s.Waiting = e.grants.Busy(), e.out.len()
-	}
+	s.Waiting = e.waiting.len() + e.answers.len()
 	return s
 }
 
@@ -159,41 +169,6 @@ func (e *Engine) completion(wc *verbs.WC) {
 	}
 }
 
-// received deals with a message.
-func (e *Engine) received(wc *verbs.WC) {
-	e.stats.Received++
-	e.stats.PostedRecvs--
-	if wc.WRID >= uint64(len(e.cfg.Recv)) || int(wc.ByteLen) > len(e.cfg.Recv[wc.WRID].Bytes) {
-		e.end(fmt.Errorf("%w: Receive %#x completed with %d bytes", ErrInternal, wc.WRID, wc.ByteLen))
-		return
-	}
-	key := wc.InvalidatedRKey
-	switch {
-	case key == 0:
-	case e.cfg.Role == Responder: // which offers none
-		e.violated(key, "a Call")
-		return
-	case !e.terms.RemoteInvalidate: // R265, T80
-		e.violated(key, "a connection on which this was not agreed (RFC 8797 §4.1)")
-		return
-	}
-	i := int(wc.WRID)
-	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
-	if e.cfg.Role == Requester {
-		e.response(b, key)
-		e.postRecv(i)
-		return
-	}
-	e.request(i, b)
-}
-
-// violated ends the connection: the peer had no right to end this key, and
-// whose it was, or will be, nobody can say (RFC 8797 §4.1; R264, B19).
-func (e *Engine) violated(key uint32, with string) {
-	e.stats.Faults++
-	e.end(fmt.Errorf("%w: %#08x, with %s", ErrInvalidated, key, with))
-}
-
 // postRecv posts a Receive, again or for the first time.
 func (e *Engine) postRecv(i int) {
 	if !e.open {
@@ -221,8 +196,8 @@ func (e *Engine) end(err error) {
 		}
 		*list = (*list)[:0]
 	}
-	for e.out.len() > 0 {
-		e.lose(e.out.pop())
+	for e.answers.len() > 0 {
+		e.lose(e.answers.pop())
 	}
 	for e.chains.len() > 0 {
 		if c := e.chains.pop(); c.req != nil {

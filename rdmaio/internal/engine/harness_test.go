@@ -31,12 +31,22 @@ type bench struct {
 	at   time.Duration
 }
 
+// newBench has only what the role does in the forward direction.
 func newBench(t *testing.T, role engine.Role, credits, wrs int) *bench {
+	if role == engine.Requester {
+		return newBoth(t, role, credits, 0, wrs)
+	}
+	return newBoth(t, role, 0, credits, wrs)
+}
+
+// newBoth may have both directions.
+func newBoth(t *testing.T, role engine.Role, calls, serves, wrs int) *bench {
 	b := &bench{t: t}
 	b.cfg = engine.Config{
-		Role: role, SendWRs: wrs, ChainTimeout: time.Second,
+		Role: role, Calls: calls, Serves: serves, SendWRs: wrs, ChainTimeout: time.Second,
 		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
 	}
+	credits := calls + serves
 	for i := range credits {
 		b.cfg.Send = append(b.cfg.Send, engine.Buffer{Offset: i, Bytes: make([]byte, 1024)})
 		b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)})
@@ -111,8 +121,19 @@ func (b *bench) check() {
 	if s.PostedRecvs > len(b.cfg.Recv) {
 		b.t.Errorf("%d Receives posted, there are %d", s.PostedRecvs, len(b.cfg.Recv))
 	}
-	if b.cfg.Role == engine.Responder && b.fail == nil && s.PostedRecvs+s.InFlight != len(b.cfg.Recv) {
-		b.t.Errorf("%d Receives posted and %d Calls in work, of %d", s.PostedRecvs, s.InFlight, len(b.cfg.Recv))
+	ours, theirs := s.Flow, s.Reverse
+	if b.cfg.Role == engine.Responder {
+		ours, theirs = theirs, ours
+	}
+	if b.fail == nil && s.PostedRecvs+theirs.InFlight != len(b.cfg.Recv) {
+		b.t.Errorf("%d Receives posted and %d Calls in work, of %d", s.PostedRecvs, theirs.InFlight, len(b.cfg.Recv))
+	}
+	// R270, R271, R283: whatever the peer's Calls take, every Reply due finds a Receive.
+	if b.fail == nil && s.PostedRecvs < ours.InFlight {
+		b.t.Errorf("%d Receives posted for %d Calls of our own", s.PostedRecvs, ours.InFlight)
+	}
+	if ours.InFlight > b.cfg.Calls || theirs.InFlight > b.cfg.Serves {
+		b.t.Errorf("%d Calls in flight of %d, %d in work of %d", ours.InFlight, b.cfg.Calls, theirs.InFlight, b.cfg.Serves)
 	}
 }
 

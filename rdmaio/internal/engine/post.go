@@ -7,23 +7,49 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// pump posts what there is room for: first what a responder owes, then Calls.
+// pump posts what there is room for. Both directions share the send queue and its
+// buffers, and stand in one line for them, so that neither waits for more than what came
+// before (R283): who is first and has no room stops all others. Only a Call
+// that has no credit is passed by.
 func (e *Engine) pump() {
-	for e.open && e.out.len() > 0 {
-		r := *e.out.at(0)
-		if !e.room(r.need()) {
+	for e.open {
+		calls, answers := e.waiting.len() > 0 && e.credit.Free(), e.answers.len() > 0
+		if calls && answers {
+			calls = (*e.waiting.at(0)).turn < (*e.answers.at(0)).turn
+		}
+		switch {
+		case calls:
+			if !e.room(1, true) {
+				return
+			}
+			e.sendCall(e.waiting.pop())
+		case answers:
+			r := *e.answers.at(0)
+			if !e.room(r.need()) {
+				return
+			}
+			e.answers.pop()
+			if r.pulling {
+				e.pull(r)
+			} else {
+				e.send(r)
+			}
+		default:
 			return
 		}
-		e.out.pop()
-		if r.pulling {
-			e.pull(r)
-		} else {
-			e.send(r)
-		}
 	}
-	for e.open && e.waiting.len() > 0 && e.credit.Free() && e.room(1, true) {
-		e.sendCall(e.waiting.pop())
-	}
+}
+
+// line gives the next place in the line.
+func (e *Engine) line() uint64 {
+	e.turn++
+	return e.turn
+}
+
+// wait puts a request in the line.
+func (e *Engine) wait(r *Request) {
+	r.turn = e.line()
+	e.answers.push(r)
 }
 
 // room reports whether a chain of n requests can be posted.

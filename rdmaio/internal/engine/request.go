@@ -28,6 +28,7 @@ type Request struct {
 	hdr       header.Message
 	plan      chunk.Plan
 	recv      int    // its Receive, until that is posted again
+	turn      uint64 // its place in the line for the send queue
 	key       uint32 // of its lists, to be ended with the Reply; 0: none
 	transfers []transfer
 	pulling   bool // queued or posted as RDMA Reads
@@ -37,6 +38,8 @@ type Request struct {
 type Answer struct {
 	// Refuse sends RDMA_ERROR with this code instead of a reply.
 	Refuse header.ErrorCode
+	// Drop sends nothing at all: to the requester the Call stays unanswered, and its credit in use.
+	Drop bool
 
 	Payload [][]byte // inline reply, in pieces
 

@@ -17,6 +17,7 @@ type pending struct {
 	xid  uint32
 	call *Call // nil once cancelled
 	sent bool
+	turn uint64   // its place in the line for the send queue
 	keys []uint32 // that a cancelled Call had offered, where its Reply may end one
 }
 
@@ -45,7 +46,7 @@ func (e *Engine) call(c *Call) {
 	} else {
 		p = new(pending)
 	}
-	*p = pending{xid: c.XID, call: c}
+	*p = pending{xid: c.XID, call: c, turn: e.line()}
 	e.table[c.XID] = p
 	e.waiting.push(p)
 }
@@ -53,15 +54,14 @@ func (e *Engine) call(c *Call) {
 // sendCall posts a Call's message.
 func (e *Engine) sendCall(p *pending) {
 	c := p.call
-	m := &e.in
+	m := &e.out
 	m.XID, m.Vers, m.Credit, m.Kind = c.XID, header1.Version, e.credit.Want(), header.KindMsg
 	if c.Long {
 		m.Kind = header.KindNomsg
 	}
-	own := m.Lists
 	m.Lists = c.Lists
 	buf, n, err := e.message(m, c.Payload)
-	m.Lists = own
+	m.Lists = header.Lists{} // they are the caller's
 	if err != nil {
 		e.drop(p)
 		e.done(c, err)
@@ -69,7 +69,7 @@ func (e *Engine) sendCall(p *pending) {
 	}
 	p.sent, c.Sent = true, true
 	e.credit.Sent()
-	e.stats.Calls++
+	e.ours.Calls++
 	e.stats.Sent++
 	id := e.begin(1, buf, nil, false)
 	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, e.cfg.Send[buf].sge(n))
@@ -85,37 +85,21 @@ func (e *Engine) cancel(xid uint32, c *Call) {
 	if !p.sent {
 		e.waiting.remove(func(q *pending) bool { return q == p })
 		e.drop(p)
-	} else if e.terms.RemoteInvalidate {
+	} else if e.terms.RemoteInvalidate && e.cfg.Role == Requester {
 		p.keys = c.Lists.Keys(nil) // its Reply may have come already, and have ended one
 	}
 	e.done(c, nil) // the caller knows why
 }
 
-// response deals with a message from the responder, which ended key; 0 is none.
-func (e *Engine) response(b []byte, key uint32) {
-	m := &e.in
-	f := e.codec.Decode(b, m)
+// outstanding reports whether a Call of ours with this XID is out.
+func (e *Engine) outstanding(xid uint32) bool {
+	p := e.table[xid]
+	return p != nil && p.sent
+}
+
+// response deals with an answer to one of our Calls, which ended key; 0 is none.
+func (e *Engine) response(m *header.Message, f *header.Fault, key uint32) {
 	rpcXID, typ, typed := header.RPC(m.Payload)
-	switch {
-	case f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion):
-		if key != 0 {
-			e.violated(key, "a message that cannot be decoded")
-			return
-		}
-		e.stats.Faults++
-		e.stats.Dropped++
-		return
-	case f != nil:
-		e.stats.Faults++
-	case m.Kind == header.KindDone,
-		m.Kind == header.KindMsg && typed && typ == header.Call: // a reverse Call, which nobody offered to serve (R281)
-		if key != 0 {
-			e.violated(key, "a message that is no Reply")
-			return
-		}
-		e.stats.Dropped++
-		return
-	}
 	p := e.table[m.XID]
 	known := p != nil && p.sent
 	if key != 0 {
@@ -132,7 +116,7 @@ func (e *Engine) response(b []byte, key uint32) {
 		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:
 		e.credit.Grant(m.Credit)
 	}
-	if !known { // R122, R291; T62, T63
+	if !known { // R122, R291; T62, T63, T73
 		e.stats.Dropped++
 		return
 	}
@@ -142,7 +126,7 @@ func (e *Engine) response(b []byte, key uint32) {
 	if m.Kind == header.KindError {
 		e.stats.Errors++
 	} else {
-		e.stats.Replies++
+		e.ours.Replies++
 	}
 	if c == nil {
 		return // cancelled: T64

@@ -7,29 +7,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// request deals with a message from the requester, in Receive i.
-func (e *Engine) request(i int, b []byte) {
-	r := e.newRequest()
-	f := e.codec.Decode(b, &r.hdr)
-	xid, typ, typed := header.RPC(r.hdr.Payload)
-	switch {
-	case f != nil && f.Code == header.FaultShort: // R325: its XID cannot be trusted
-		e.stats.Faults++
-		e.ignore(r, i)
-		return
-	case f == nil && (r.hdr.Kind == header.KindError || r.hdr.Kind == header.KindDone), // RFC 8166 §4.2.4; R110
-		f == nil && r.hdr.Kind == header.KindMsg && typed && typ == header.Reply: // of a reverse Call we never made
-		e.ignore(r, i)
+// request deals with a Call in Receive i, decoded into e.next.
+func (e *Engine) request(r *Request, i int, f *header.Fault) {
+	if !e.grants.Accept() { // R134: what follows may need this Receive more (T119)
+		e.stats.Excess++
+		e.stats.Dropped++
+		e.postRecv(i)
 		return
 	}
+	e.next = e.newRequest()
 	r.XID, r.recv = r.hdr.XID, i
-	e.grants.Received()
-	e.stats.Calls++
+	e.theirs.Calls++
 	if f == nil {
-		f = e.accept(r, xid, typed)
+		if f = e.accept(r); f != nil {
+			e.stats.Faults++
+		}
 	}
 	if f != nil {
-		e.stats.Faults++
 		code := header.ErrChunk // R117, R118
 		if f.Code == header.FaultVersion {
 			code = header.ErrVers // R114
@@ -47,8 +41,13 @@ func (e *Engine) request(i int, b []byte) {
 }
 
 // accept checks a Call's header as a whole; nothing was allocated for it yet.
-func (e *Engine) accept(r *Request, xid uint32, typed bool) *header.Fault {
+func (e *Engine) accept(r *Request) *header.Fault {
+	reverse := e.cfg.Role == Requester
+	if l := &r.hdr.Lists; reverse && !e.cfg.ReverseChunks && (len(l.Reads) > 0 || len(l.Writes) > 0 || l.HasReply) { // R124, R277; T118
+		return &header.Fault{Code: header.FaultReverse, Found: uint64(l.Size()), Want: header.NoLists}
+	}
 	if r.hdr.Kind == header.KindMsg {
+		xid, _, typed := header.RPC(r.hdr.Payload)
 		if !typed {
 			return &header.Fault{Code: header.FaultPayload, Found: uint64(len(r.hdr.Payload)), Want: 8}
 		}
@@ -59,7 +58,7 @@ func (e *Engine) accept(r *Request, xid uint32, typed bool) *header.Fault {
 	if f := e.cfg.Limits.Offered(&r.hdr.Lists); f != nil {
 		return f
 	}
-	if e.terms.RemoteInvalidate {
+	if e.terms.RemoteInvalidate && !reverse { // keys of forward Calls only
 		r.key = r.hdr.FirstKey()
 	}
 	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
@@ -95,7 +94,7 @@ func (e *Engine) sink(r *Request, err error) {
 		return
 	}
 	r.pulling = true
-	e.out.push(r)
+	e.wait(r)
 }
 
 // pull posts the RDMA Reads of a Call.
@@ -136,7 +135,14 @@ func (e *Engine) answer(r *Request) {
 		e.lose(r)
 		return
 	}
-	if r.Answer.Refuse != 0 {
+	switch {
+	case r.Answer.Drop:
+		e.postRecv(r.recv)
+		e.grants.Answered()
+		e.stats.Dropped++
+		e.eff.Release = append(e.eff.Release, r)
+		return
+	case r.Answer.Refuse != 0:
 		e.refuse(r, r.Answer.Refuse)
 		return
 	}
@@ -154,7 +160,7 @@ func (e *Engine) answer(r *Request) {
 		r.hdr.Kind = header.KindNomsg // R98
 		r.Answer.Payload = r.Answer.Payload[:0]
 	}
-	e.out.push(r)
+	e.wait(r)
 }
 
 // fill plans the Writes of one item into one chunk, and makes the lengths of the
@@ -178,7 +184,7 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 	r.hdr.Err = header.Error{Code: code, Low: header1.Version, High: header1.Version}
 	r.Answer.Payload = r.Answer.Payload[:0]
 	r.transfers = r.transfers[:0]
-	e.out.push(r)
+	e.wait(r)
 }
 
 // need is what a queued request takes of the send queue.
@@ -201,7 +207,7 @@ func (e *Engine) send(r *Request) {
 		m.Vers = header1.Version // an ERROR has the Call's, whatever that was (R116)
 	}
 	m.Credit = e.grants.Grant(want)
-	e.stats.Granted = int(m.Credit)
+	e.theirs.Granted = int(m.Credit)
 	buf, n, err := e.message(m, r.Answer.Payload)
 	if err != nil && m.Kind != header.KindError {
 		// The driver has planned wrongly; the peer still gets its answer (R125).
@@ -217,7 +223,7 @@ func (e *Engine) send(r *Request) {
 	if m.Kind == header.KindError {
 		e.stats.Errors++
 	} else {
-		e.stats.Replies++
+		e.theirs.Replies++
 	}
 	e.stats.Sent++
 	id := e.begin(len(r.transfers)+1, buf, r, false)
@@ -233,15 +239,6 @@ func (e *Engine) send(r *Request) {
 		e.stats.RemoteEnds++
 	}
 	e.add(wr, e.cfg.Send[buf].sge(n))
-}
-
-// ignore drops a message that is not to be answered.
-func (e *Engine) ignore(r *Request, i int) {
-	e.stats.Dropped++
-	r.reset()
-	e.idleReqs = append(e.idleReqs, r)
-	e.grants.Dropped()
-	e.postRecv(i)
 }
 
 func (e *Engine) newRequest() *Request {

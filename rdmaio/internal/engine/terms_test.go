@@ -27,7 +27,7 @@ func TestSendThreshold(t *testing.T) {
 		t.Run(fmt.Sprint(c.agreed), func(t *testing.T) {
 			b := &bench{t: t, open: make([]bool, 1)}
 			b.cfg = engine.Config{
-				Role: engine.Requester, SendWRs: 4,
+				Role: engine.Requester, Calls: 1, SendWRs: 4,
 				Send: []engine.Buffer{{Bytes: make([]byte, 4096)}},
 				Recv: []engine.Buffer{{Bytes: make([]byte, 4096)}},
 			}

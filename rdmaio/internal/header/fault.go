@@ -30,6 +30,7 @@ const (
 	FaultReturnMore                  // returned length over the offered one
 	FaultReturnHole                  // segments not filled contiguously
 	FaultType                        // RPC message is no Reply
+	FaultReverse                     // chunks in a reverse Call, and the option is off
 )
 
 // faults gives each code its words and the rule it stands for.
@@ -57,6 +58,7 @@ var faults = [...]struct{ what, rule string }{
 	FaultReturnMore:  {"returned length %d, offered were %d", "RFC 8166 §3.4.6"},
 	FaultReturnHole:  {"%d bytes returned behind a segment with %d bytes of room left", "RFC 8166 §3.4.6"},
 	FaultType:        {"RPC message type %d, expected %d (Reply)", "RFC 5531 §9"},
+	FaultReverse:     {"lists of %d bytes in a reverse Call, without chunks they have %d", "RFC 8167 §5.3"},
 }
 
 // Fault is what we found wrong in a message of the peer: the rule it breaks,

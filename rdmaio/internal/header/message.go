@@ -77,9 +77,12 @@ func (l *Lists) AddWrite(n int) []Segment {
 	return l.Writes[k]
 }
 
+// NoLists is the length of three lists that are absent, bytes.
+const NoLists = 12
+
 // Size is the length of the lists on the wire, bytes (RFC 8166 §4.1.2; R24 to R27).
 func (l *Lists) Size() int {
-	n := 12 + 24*len(l.Reads)
+	n := NoLists + 24*len(l.Reads)
 	for _, c := range l.Writes {
 		n += 8 + 16*len(c)
 	}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// received deals with a message.
+func (e *Engine) received(wc *verbs.WC) {
+	e.stats.Received++
+	e.stats.PostedRecvs--
+	e.grants.Taken()
+	if wc.WRID >= uint64(len(e.cfg.Recv)) || int(wc.ByteLen) > len(e.cfg.Recv[wc.WRID].Bytes) {
+		e.end(fmt.Errorf("%w: Receive %#x completed with %d bytes", ErrInternal, wc.WRID, wc.ByteLen))
+		return
+	}
+	i, key := int(wc.WRID), wc.InvalidatedRKey
+	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
+	r := e.next
+	f := e.codec.Decode(b, &r.hdr)
+	if f != nil {
+		e.stats.Faults++
+	}
+	k := e.kind(&r.hdr, f)
+	switch {
+	case key == 0:
+	case e.cfg.Role == Responder: // only the keys of forward Calls may be ended, and it makes none
+		e.violated(key, "a message to the side that accepted the connection")
+		return
+	case !e.terms.RemoteInvalidate: // R265, T80
+		e.violated(key, "a connection on which this was not agreed (RFC 8797 §4.1)")
+		return
+	case k != answer:
+		e.violated(key, "a message that is no Reply")
+		return
+	}
+	switch {
+	case k == call && e.cfg.Serves > 0:
+		e.request(r, i, f)
+		return
+	case k == answer && e.cfg.Calls > 0:
+		e.response(&r.hdr, f, key)
+	default: // R110, R281, R325; T117
+		e.stats.Dropped++
+	}
+	e.postRecv(i)
+}
+
+// kind is what a message is to the side that has received it.
+type kind uint8
+
+const (
+	nothing kind = iota // to be dropped
+	call                // of the peer, to be answered
+	answer              // to a Call of our own
+)
+
+// kind tells calls from answers. The two directions share Receives, so nothing but
+// the message says which it belongs to (RFC 8167 §4.1). What cannot be told by it, damaged
+// headers included, belongs to the forward direction (A27).
+func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
+	forward := answer
+	if e.cfg.Role == Responder {
+		forward = call
+	}
+	switch {
+	case f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion && forward == answer):
+		return nothing // not even its XID can be trusted
+	case f != nil:
+		return forward
+	case m.Kind == header.KindError: // RFC 8166 §4.5: only requesters get one
+		return answer
+	case m.Kind == header.KindDone: // RFC 8166 §4.2.4
+		return nothing
+	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && m.Reads[0].Position == 0:
+		return call
+	case m.Kind == header.KindNomsg && len(m.Reads) == 0 && m.HasReply && e.outstanding(m.XID):
+		return answer
+	case m.Kind == header.KindMsg:
+		switch _, typ, ok := header.RPC(m.Payload); {
+		case ok && typ == header.Call:
+			return call
+		case ok && typ == header.Reply:
+			return answer
+		}
+	}
+	return forward
+}
+
+// violated ends the connection: the peer had no right to end this key, and
+// whose it was, or will be, nobody can say (RFC 8797 §4.1; R264, B19).
+func (e *Engine) violated(key uint32, with string) {
+	e.stats.Faults++
+	e.end(fmt.Errorf("%w: %#08x, with %s", ErrInvalidated, key, with))
+}
