@@ -9,7 +9,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // Exit codes, the same in all commands.
@@ -26,39 +25,6 @@ type environment struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	terminal       func(io.Writer) bool
-}
-
-// unitFlags are those of every command that reads a unit.
-type unitFlags struct {
-	Include []string `short:"I" name:"include" sep:"none"`
-	Define  []string `short:"D" name:"define" sep:"none"`
-	Errors  int      `name:"errors" default:"20"`
-	Color   string   `name:"color" enum:"auto,always,never" default:"auto"`
-	Files   []string `arg:"" name:"file"`
-}
-
-// outsideFlags give what the files use and do not declare.
-type outsideFlags struct {
-	Type   []string `name:"type" sep:"none"`
-	Import []string `name:"import" sep:"none"`
-}
-
-type checkCmd struct {
-	unitFlags
-	outsideFlags
-	Strict bool   `name:"strict"`
-	Fix    bool   `name:"fix"`
-	Format string `name:"format" enum:"text,json,sarif,github" default:"text"`
-}
-
-type genCmd struct {
-	unitFlags
-	outsideFlags
-	Out        string `short:"o" name:"out" required:""`
-	Package    string `name:"package" required:""`
-	ImportRoot string `name:"import-root"`
-	Bind       string `name:"bind"`
-	Tests      bool   `name:"tests"`
 }
 
 type commandLine struct {
@@ -180,50 +146,4 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// color decides whether findings on w are coloured.
-func color(mode string, w io.Writer, env environment) bool {
-	switch mode {
-	case "always":
-		return true
-	case "never":
-		return false
-	}
-	return env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb" && env.terminal(w)
-}
-
-// defines reads the values of -D.
-func defines(list []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, d := range list {
-		name, value, _ := strings.Cut(d, "=")
-		if !isName(name) {
-			return nil, fmt.Errorf("-D %s: found %s, expected name or name=value", d, diag.Quote(name))
-		}
-		out[name] = value
-	}
-	return out, nil
-}
-
-// types reads the values of -type.
-func types(list []string) ([]sema.Given, error) {
-	var out []sema.Given
-	for _, t := range list {
-		name, xdr, _ := strings.Cut(t, "=")
-		if !isName(name) || strings.TrimSpace(xdr) == "" {
-			return nil, fmt.Errorf("-type %s: expected NAME=XDRTYPE, such as -type 'netobj=opaque<1024>'", t)
-		}
-		out = append(out, sema.Given{Name: name, XDR: xdr})
-	}
-	return out, nil
-}
-
-func isName(s string) bool {
-	for i, r := range s {
-		if !(r == '_' || r|0x20 >= 'a' && r|0x20 <= 'z' || i > 0 && r >= '0' && r <= '9') {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -132,19 +132,28 @@ func TestErrorLimit(t *testing.T) {
 func TestColor(t *testing.T) {
 	file := filepath.Join(writeFiles(t, map[string]string{"u.x": "struct a { nothing x; };\n"}), "u.x")
 	for _, c := range []struct {
-		mode, noColor, term string
-		terminal, want      bool
+		mode, vars     string
+		terminal, want bool
 	}{
-		{"auto", "", "xterm", true, true},
-		{"auto", "", "xterm", false, false},
-		{"auto", "1", "xterm", true, false},
-		{"auto", "", "dumb", true, false},
-		{"always", "1", "dumb", false, true},
-		{"never", "", "xterm", true, false},
+		{"auto", "TERM=xterm", true, true},
+		{"auto", "TERM=xterm", false, false},
+		{"auto", "TERM=xterm NO_COLOR=1", true, false},
+		{"auto", "TERM=dumb", true, false},
+		{"auto", "TERM=xterm CLICOLOR=0", true, false},
+		{"auto", "TERM=dumb CLICOLOR_FORCE=1", false, true},
+		{"auto", "TERM=xterm CLICOLOR_FORCE=0", false, false},
+		{"auto", "TERM=xterm CLICOLOR_FORCE=1 NO_COLOR=1", true, false},
+		{"always", "TERM=dumb NO_COLOR=1", false, true},
+		{"never", "TERM=xterm CLICOLOR_FORCE=1", true, false},
 	} {
 		var out strings.Builder
 		env := environment{stdout: &out, stderr: io.Discard, terminal: func(io.Writer) bool { return c.terminal }}
-		env.getenv = func(name string) string { return map[string]string{"NO_COLOR": c.noColor, "TERM": c.term}[name] }
+		vars := map[string]string{}
+		for _, v := range strings.Fields(c.vars) {
+			name, value, _ := strings.Cut(v, "=")
+			vars[name] = value
+		}
+		env.getenv = func(name string) string { return vars[name] }
 		run([]string{"check", "-color", c.mode, file}, env)
 		if got := strings.Contains(out.String(), "\x1b["); got != c.want {
 			t.Errorf("%+v: colour %v", c, got)

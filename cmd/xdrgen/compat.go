@@ -8,21 +8,17 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // compatCmd is the command "compat".
 type compatCmd struct {
-	outsideFlags
-	Include []string `short:"I" name:"include" sep:"none"`
-	Define  []string `short:"D" name:"define" sep:"none"`
-	Errors  int      `name:"errors" default:"20"`
-	Color   string   `name:"color" enum:"auto,always,never" default:"auto"`
-	Allow   []string `name:"allow"`
-	All     bool     `name:"all"`
-	Format  string   `name:"format" enum:"text,json" default:"text"`
-	Old     string   `arg:"" name:"old"`
-	New     string   `arg:"" name:"new"`
+	inputFlags
+	reportFlags
+	Allow  []string `name:"allow"`
+	All    bool     `name:"all"`
+	Format string   `name:"format" enum:"text,json" default:"text"`
+	Old    string   `arg:"" name:"old"`
+	New    string   `arg:"" name:"new"`
 }
 
 // run compares two states of a protocol. The changes are the result: they go
@@ -32,11 +28,8 @@ func (c *compatCmd) run(env environment) int {
 	if err != nil {
 		return usage(env, fmt.Errorf("-allow: %w", err))
 	}
-	o := sema.Options{Include: c.Include, Imports: c.Import}
-	if o.Defines, err = defines(c.Define); err != nil {
-		return usage(env, err)
-	}
-	if o.Types, err = types(c.Type); err != nil {
+	o, err := c.options()
+	if err != nil {
 		return usage(env, err)
 	}
 	var states [2]compat.State
@@ -46,18 +39,15 @@ func (c *compatCmd) run(env environment) int {
 			return failed(env, err)
 		}
 		if r.Unit == nil {
-			errors, warnings := diag.Count(r.Diags)
-			shown, hidden := diag.Limit(onlyErrors(r.Diags), c.Errors)
-			if err := printText(env.stderr, shown, color(c.Color, env.stderr, env)); err != nil {
+			if err := printErrors(env, r.Diags, c.reportFlags); err != nil {
 				return failed(env, err)
 			}
-			summary(env.stderr, errors, warnings, hidden)
 			return failed(env, fmt.Errorf("%s has errors: nothing is compared", name))
 		}
 		states[i] = compat.State{Unit: r.Unit, Bind: r.Bind}
 	}
 	s := compatSummary{V: 1, Type: "summary"}
-	tint := color(c.Color, env.stdout, env)
+	tint := c.color(env.stdout, env)
 	for _, change := range compat.Compare(states[0], states[1]) {
 		broken := allow.Broken(change)
 		s.count(change, broken)

@@ -111,10 +111,10 @@ func TestCompatText(t *testing.T) {
   |
 2 | struct s { opaque a<8>; };
   |            ^^^^^^^^^^^
-  :: old.x:1:12: it was
+  ::: old.x:1:12
   |
 1 | struct s { opaque a<4>; };
-  |            ^^^^^^^^^^^
+  |            ----------- it was
   = note: an old peer refuses what is longer than its own bound
   = note: an old peer reads what a new one sends: but for what is new; the reverse: yes
   = rule: RFC 4506 §4.10 to §4.13

@@ -20,10 +20,9 @@ import (
 // dataFlags are those of the commands that read data by a unit's types. Of the
 // files, those that end in .x are the unit and the other is the data.
 type dataFlags struct {
-	unitFlags
-	outsideFlags         // of -type, the value without a = names the type of the data
-	Hex          *string `name:"hex"`
-	As           string  `name:"as" enum:"auto,raw,hex,base64" default:"auto"`
+	unitFlags         // of -type, the value without a = names the type of the data
+	Hex       *string `name:"hex"`
+	As        string  `name:"as" enum:"auto,raw,hex,base64" default:"auto"`
 }
 
 // split tells the unit's files from the data.
@@ -64,16 +63,14 @@ func (f *dataFlags) wanted() (name string, given []string, err error) {
 	return name, given, nil
 }
 
-// options says what to compile.
-func (f *dataFlags) options(given []string) (o sema.Options, err error) {
-	if o.Defines, err = defines(f.Define); err != nil {
-		return o, err
+// unit says what to compile.
+func (f *dataFlags) unit(given []string) (sema.Options, error) {
+	in := f.inputFlags
+	in.Type = given
+	o, err := in.options()
+	if err == nil {
+		o.Files, _, err = f.split()
 	}
-	if o.Types, err = types(given); err != nil {
-		return o, err
-	}
-	o.Include, o.Imports = f.Include, f.Import
-	o.Files, _, err = f.split()
 	return o, err
 }
 
@@ -84,7 +81,7 @@ func (f *dataFlags) typ(env environment) (*ir.Type, string, int) {
 	if err != nil {
 		return nil, "", usage(env, err)
 	}
-	o, err := f.options(given)
+	o, err := f.unit(given)
 	if err != nil {
 		return nil, "", usage(env, err)
 	}
@@ -92,12 +89,10 @@ func (f *dataFlags) typ(env environment) (*ir.Type, string, int) {
 	if err != nil {
 		return nil, "", failed(env, err)
 	}
-	if errs, _ := diag.Count(r.Diags); errs > 0 {
-		shown, hidden := diag.Limit(onlyErrors(r.Diags), f.Errors)
-		if err := printText(env.stderr, shown, color(f.Color, env.stderr, env)); err != nil {
+	if diag.HasErrors(r.Diags) {
+		if err := printErrors(env, onlyErrors(r.Diags), f.reportFlags); err != nil {
 			return nil, "", failed(env, err)
 		}
-		summary(env.stderr, errs, 0, hidden)
 		return nil, "", exitFindings
 	}
 	names := dynamic.Names(r.Unit)

@@ -90,15 +90,11 @@ func fixable(ds []diag.Diagnostic, f *source.File) []diag.Diagnostic {
 
 // apply returns the text of a file with the edits of the findings.
 func apply(f *source.File, ds []diag.Diagnostic) []byte {
-	var out []byte
-	at := 0
+	var edits []diag.Edit
 	for _, d := range ds {
-		for _, e := range d.Fix {
-			out = append(append(out, f.Text[at:e.Span.Start]...), e.Text...)
-			at = e.Span.End
-		}
+		edits = append(edits, d.Fix...)
 	}
-	return append(out, f.Text[at:]...)
+	return diag.Apply(f, edits)
 }
 
 // proposeErrata prints an erratum for each line with findings, as tools/extract

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/format"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
@@ -18,14 +17,12 @@ import (
 
 // fmtCmd is the command "fmt".
 type fmtCmd struct {
-	Write   bool     `short:"w" name:"write"`
-	List    bool     `short:"l" name:"list"`
-	Diff    bool     `short:"d" name:"diff"`
-	Include []string `short:"I" name:"include" sep:"none"`
-	Define  []string `short:"D" name:"define" sep:"none"`
-	Errors  int      `name:"errors" default:"20"`
-	Color   string   `name:"color" enum:"auto,always,never" default:"auto"`
-	Files   []string `arg:"" name:"file"`
+	inputFlags // for the comparison of meanings
+	reportFlags
+	Write bool     `short:"w" name:"write"`
+	List  bool     `short:"l" name:"list"`
+	Diff  bool     `short:"d" name:"diff"`
+	Files []string `arg:"" name:"file"`
 }
 
 // stdinName is what messages call standard input.
@@ -34,7 +31,7 @@ const stdinName = "<standard input>"
 // run lays files out. A file with errors of grammar is left as it is, its
 // findings go to stderr, and the rest is done all the same.
 func (c *fmtCmd) run(env environment) int {
-	defs, err := defines(c.Define)
+	o, err := c.options()
 	if err != nil {
 		return usage(env, err)
 	}
@@ -42,7 +39,7 @@ func (c *fmtCmd) run(env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
-	f := formatter{cmd: c, env: env, parser: syntax.NewParser(), defs: defs}
+	f := formatter{cmd: c, env: env, parser: syntax.NewParser(), options: o}
 	for _, name := range files {
 		if err := f.file(name); err != nil {
 			fmt.Fprintf(env.stderr, "xdrgen: %v\n", err)
@@ -88,7 +85,7 @@ type formatter struct {
 	cmd              *fmtCmd
 	env              environment
 	parser           *syntax.Parser
-	defs             map[string]string
+	options          sema.Options
 	findings, failed bool
 }
 
@@ -106,15 +103,13 @@ func (f *formatter) file(name string) error {
 	if name == "-" {
 		shown = stdinName
 	}
-	text, diags, err := format.Source(f.parser, source.NewFile(filepath.ToSlash(shown), old), f.defs)
+	text, diags, err := format.Source(f.parser, source.NewFile(filepath.ToSlash(shown), old), f.options.Defines)
 	if err != nil {
 		return err
 	}
 	if len(diags) > 0 {
 		f.findings = true
-		shown, hidden := diag.Limit(diags, f.cmd.Errors)
-		summary(f.env.stderr, len(diags), 0, hidden)
-		return printText(f.env.stderr, shown, color(f.cmd.Color, f.env.stderr, f.env))
+		return printErrors(f.env, diags, f.cmd.reportFlags)
 	}
 	if err := f.checkMeaning(shown, old, text); err != nil {
 		return err
@@ -174,9 +169,9 @@ func (f *formatter) put(name, shown string, old, text []byte) error {
 func (f *formatter) checkMeaning(name string, old, text []byte) error {
 	var results [2]*sema.Result
 	for i, t := range [][]byte{old, text} {
-		r, err := sema.Compile(sema.Options{
-			Files: []string{name}, Include: f.cmd.Include, Defines: f.defs, FS: overlay{name, t},
-		})
+		o := f.options
+		o.Files, o.FS = []string{name}, overlay{name, t}
+		r, err := sema.Compile(o)
 		if err != nil {
 			return err
 		}

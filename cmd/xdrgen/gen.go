@@ -16,6 +16,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
+// genCmd is the command "gen".
+type genCmd struct {
+	unitFlags
+	Out        string `short:"o" name:"out" required:""`
+	Package    string `name:"package" required:""`
+	ImportRoot string `name:"import-root"`
+	Bind       string `name:"bind"`
+	Tests      bool   `name:"tests"`
+}
+
 // run compiles one unit to Go. The names of the files that changed go to
 // stdout; with errors, nothing is written.
 func (g *genCmd) run(env environment) int {
@@ -43,21 +53,15 @@ func (g *genCmd) run(env environment) int {
 // counted there: check shows them. An exit code other than exitClean means
 // that there are no files.
 func (g *genCmd) generate(env environment) ([]gogen.File, int) {
-	defs, err := defines(g.Define)
-	if err != nil {
-		return nil, usage(env, err)
-	}
-	given, err := types(g.Type)
-	if err != nil {
-		return nil, usage(env, err)
+	o, code := g.options(env)
+	if code != exitClean {
+		return nil, code
 	}
 	if !token.IsIdentifier(g.Package) {
 		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, no keyword, not main", g.Package))
 	}
-	r, err := sema.Compile(sema.Options{
-		Files: g.Files, Include: g.Include, Defines: defs, Types: given, Imports: g.Import,
-		ImportRoot: g.ImportRoot, BindFile: g.Bind, Generate: true,
-	})
+	o.ImportRoot, o.BindFile, o.Generate = g.ImportRoot, g.Bind, true
+	r, err := sema.Compile(o)
 	if err != nil {
 		return nil, failed(env, err)
 	}
@@ -73,26 +77,13 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		r.Diags = append(r.Diags, more...)
 		diag.Sort(r.Diags, r.Files)
 	}
-	errs, warnings := diag.Count(r.Diags)
-	shown, hidden := diag.Limit(onlyErrors(r.Diags), g.Errors)
-	if err := printText(env.stderr, shown, color(g.Color, env.stderr, env)); err != nil {
+	if err := printErrors(env, r.Diags, g.reportFlags); err != nil {
 		return nil, failed(env, err)
 	}
-	summary(env.stderr, errs, warnings, hidden)
-	if errs > 0 {
+	if diag.HasErrors(r.Diags) {
 		return nil, exitFindings
 	}
 	return files, exitClean
-}
-
-func onlyErrors(ds []diag.Diagnostic) []diag.Diagnostic {
-	var out []diag.Diagnostic
-	for _, d := range ds {
-		if d.Severity == diag.Error {
-			out = append(out, d)
-		}
-	}
-	return out
 }
 
 // writeFile replaces a file in one step, unless it holds that text already. A

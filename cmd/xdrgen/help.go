@@ -22,13 +22,13 @@ func help(topic string) (text string, ok bool) {
 	case "completion":
 		return helpCompletion, true
 	case "fmt":
-		return helpFmt + helpExit, true
+		return helpFmt + helpUnit + helpExit, true
 	case "lint":
 		return helpLint + helpUnit + helpExit, true
 	case "lint-rules":
 		return helpLintRules(), true
 	case "compat":
-		return helpCompat + helpExit, true
+		return helpCompat + helpUnit + helpExit, true
 	case "compat-rules":
 		return helpCompatRules(), true
 	case "version":
@@ -132,7 +132,7 @@ const helpUnit = `  -I DIR             folder of units: #include "unit/file.x" i
   -type NAME=XDR     type that the files use and do not declare: -type 'netid=string<64>'
   -import FILE       as #include "FILE"
   -errors N          stop after N errors; 0 shows all (default 20)
-  -color WHEN        auto, always or never; NO_COLOR and TERM=dumb are minded
+  -color WHEN        auto: on a terminal, NO_COLOR, CLICOLOR_FORCE and TERM=dumb minded; always; never
 
 An #include of a file in another folder imports that folder as a unit: its
 declarations can be used and are not written again.

@@ -4,7 +4,7 @@ const helpFmt = `Lay XDR files out: four blanks, one declaration a line, names, 
 comments in columns. Comments, lines for C and for the preprocessor, and text
 that an #if leaves out stay as they are; so does the meaning, which is compared.
 
-Usage: xdrgen fmt [-w] [-l] [-d] [-D name=value] [-I dir] FILE.x|FOLDER|-...
+Usage: xdrgen fmt [-w] [-l] [-d] [-I dir] [-D name=value] FILE.x|FOLDER|-...
 
 Examples:
   xdrgen fmt proto.x                        print it laid out
@@ -15,13 +15,9 @@ Examples:
 A file with errors of grammar is left as it is, and the errors go to stderr.
 So is one with a .origin file beside it: its lines are those of a document.
 
-  -w              write the files that change, each in one step
-  -l              print the names of files that change; exit code 3 if there are any
-  -d              print the changes as a unified diff; exit code 3 if there are any
-  -D NAME=VALUE   constant, or with no value a flag for #ifdef
-  -I DIR          folder of units, for the comparison
-  -errors N       stop after N errors of a file; 0 shows all (default 20)
-  -color WHEN     auto, always or never; NO_COLOR and TERM=dumb are minded
+  -w                 write the files that change, each in one step
+  -l                 print the names of files that change; exit code 3 if there are any
+  -d                 print the changes as a unified diff; exit code 3 if there are any
 `
 
 const helpLint = `Look for what hurts the users of a protocol that is correct XDR: data without
@@ -63,13 +59,9 @@ Examples:
 Declarations are matched by name, then by their form on the wire, so a new name
 for the same bytes breaks Go source only. xdrgen help compat-rules is the table.
 
+For a state at a commit, -I is a folder of that commit.
+
   -allow WHAT,...    classes (wire, source, extension) and rules that may break
   -all               also show changes that break nothing
   -format FORMAT     text, or json: one object a line, the last of type summary
-  -I DIR             folder of units; for git:REF: the folder at that commit
-  -D NAME=VALUE      constant, or with no value a flag for #ifdef
-  -type NAME=XDR     type that the files use and do not declare
-  -import FILE       as #include "FILE"
-  -errors N          of a state that does not compile; 0 shows all (default 20)
-  -color WHEN        auto, always or never; NO_COLOR and TERM=dumb are minded
 `

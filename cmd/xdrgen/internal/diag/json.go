@@ -21,6 +21,16 @@ type jsonDiagnostic struct {
 	Related  []jsonRelated `json:"related,omitempty"`
 	Notes    []string      `json:"notes,omitempty"`
 	Help     string        `json:"help,omitempty"`
+	Fix      []jsonEdit    `json:"fix,omitempty"` // what check -fix does: all of them, in order
+}
+
+// jsonEdit replaces a stretch of a file: bytes offset_bytes to
+// end_offset_bytes, which is where.
+type jsonEdit struct {
+	Where  *Place `json:"where"`
+	Offset int    `json:"offset_bytes"`
+	End    int    `json:"end_offset_bytes"`
+	Text   string `json:"text"`
 }
 
 // Place is a span as machine output has it.
@@ -62,6 +72,9 @@ func WriteJSON(w io.Writer, d Diagnostic) error {
 	}
 	for _, r := range d.Related {
 		j.Related = append(j.Related, jsonRelated{r.Label, PlaceOf(r.Span)})
+	}
+	for _, e := range d.Fix {
+		j.Fix = append(j.Fix, jsonEdit{PlaceOf(e.Span), e.Span.Start, e.Span.End, e.Text})
 	}
 	return encodeLine(w, j)
 }

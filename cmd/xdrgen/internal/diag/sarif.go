@@ -50,6 +50,22 @@ type (
 		Message   sarifMessage    `json:"message"`
 		Locations []sarifLocation `json:"locations,omitempty"`
 		Related   []sarifLocation `json:"relatedLocations,omitempty"`
+		Fixes     []sarifFix      `json:"fixes,omitempty"`
+	}
+	sarifFix struct { // §3.55
+		Description sarifMessage  `json:"description"`
+		Changes     []sarifChange `json:"artifactChanges"`
+	}
+	sarifChange struct { // §3.56
+		Artifact     sarifArtifact      `json:"artifactLocation"`
+		Replacements []sarifReplacement `json:"replacements"`
+	}
+	sarifReplacement struct { // §3.57
+		Deleted  sarifRegion   `json:"deletedRegion"`
+		Inserted *sarifContent `json:"insertedContent,omitempty"`
+	}
+	sarifContent struct { // §3.3
+		Text string `json:"text"`
 	}
 	sarifLocation struct { // §3.28
 		ID       int           `json:"id,omitempty"`
@@ -96,12 +112,33 @@ func WriteSARIF(w io.Writer, ds []Diagnostic) error {
 		for i, rel := range d.Related {
 			r.Related = append(r.Related, sarifLocation{ID: i + 1, Physical: physical(rel.Span), Message: &sarifMessage{clean(rel.Label)}})
 		}
+		if len(d.Fix) > 0 {
+			r.Fixes = []sarifFix{fixOf(d)}
+		}
 		run.Results = append(run.Results, r)
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+}
+
+// fixOf is what check -fix does, as one change of a file or several.
+func fixOf(d Diagnostic) sarifFix {
+	out := sarifFix{Description: sarifMessage{clean(d.HelpText())}}
+	for _, e := range d.Fix {
+		p := physical(e.Span)
+		r := sarifReplacement{Deleted: p.Region}
+		if e.Text != "" {
+			r.Inserted = &sarifContent{e.Text}
+		}
+		if n := len(out.Changes); n > 0 && out.Changes[n-1].Artifact == p.Artifact {
+			out.Changes[n-1].Replacements = append(out.Changes[n-1].Replacements, r)
+		} else {
+			out.Changes = append(out.Changes, sarifChange{p.Artifact, []sarifReplacement{r}})
+		}
+	}
+	return out
 }
 
 func ruleTitle(i Info) string {

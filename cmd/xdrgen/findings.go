@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+)
+
+// findingsFlag chooses the form of the findings of check and lint.
+type findingsFlag struct {
+	Format string `name:"format" enum:"text,json,sarif,github" default:"text"`
+}
+
+// print writes findings that are a command's result to stdout, the count of
+// them to stderr unless it is in the form itself.
+func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlags) error {
+	errors, warnings := diag.Count(ds)
+	shown, hidden := diag.Limit(ds, r.Errors)
+	var err error
+	switch f.Format {
+	case "json":
+		return printJSON(env.stdout, shown, errors, warnings, hidden)
+	case "sarif":
+		err = diag.WriteSARIF(env.stdout, shown)
+	case "github":
+		err = printGitHub(env.stdout, shown)
+	default:
+		err = printText(env.stdout, shown, r.color(env.stdout, env))
+	}
+	summary(env.stderr, errors, warnings, hidden)
+	return err
+}
+
+// printErrors writes the errors among findings to stderr, and the count of
+// all.
+func printErrors(env environment, ds []diag.Diagnostic, r reportFlags) error {
+	errors, warnings := diag.Count(ds)
+	shown, hidden := diag.Limit(onlyErrors(ds), r.Errors)
+	if err := printText(env.stderr, shown, r.color(env.stderr, env)); err != nil {
+		return err
+	}
+	summary(env.stderr, errors, warnings, hidden)
+	return nil
+}
+
+func onlyErrors(ds []diag.Diagnostic) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func printText(w io.Writer, ds []diag.Diagnostic, colored bool) error {
+	for _, d := range ds {
+		if err := diag.WriteText(w, d, diag.TextOptions{Color: colored}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printGitHub(w io.Writer, ds []diag.Diagnostic) error {
+	for _, d := range ds {
+		if err := diag.WriteGitHub(w, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printJSON(w io.Writer, ds []diag.Diagnostic, errors, warnings, hidden int) error {
+	for _, d := range ds {
+		if err := diag.WriteJSON(w, d); err != nil {
+			return err
+		}
+	}
+	return diag.WriteJSONSummary(w, errors, warnings, hidden)
+}
+
+// summary says how many there are, unless there are none.
+func summary(w io.Writer, errors, warnings, hidden int) {
+	if errors+warnings == 0 {
+		return
+	}
+	fmt.Fprintf(w, "xdrgen: %s, %s", count(errors, "error"), count(warnings, "warning"))
+	if hidden > 0 {
+		fmt.Fprintf(w, "; %s not shown, -errors 0 shows all", count(hidden, "error"))
+	}
+	fmt.Fprintln(w)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// inputFlags say how files are read. Every command that reads any has them.
+type inputFlags struct {
+	Include []string `short:"I" name:"include" sep:"none"`
+	Define  []string `short:"D" name:"define" sep:"none"`
+	Type    []string `name:"type" sep:"none"`
+	Import  []string `name:"import" sep:"none"`
+}
+
+// reportFlags say how findings are shown.
+type reportFlags struct {
+	Errors int    `name:"errors" default:"20"`
+	Color  string `name:"color" enum:"auto,always,never" default:"auto"`
+}
+
+// unitFlags are those of a command that reads one unit.
+type unitFlags struct {
+	inputFlags
+	reportFlags
+	Files []string `arg:"" name:"file"`
+}
+
+// options returns what the flags say. An error is one of usage.
+func (f *inputFlags) options() (o sema.Options, err error) {
+	if o.Defines, err = defines(f.Define); err != nil {
+		return o, err
+	}
+	if o.Types, err = types(f.Type); err != nil {
+		return o, err
+	}
+	o.Include, o.Imports = f.Include, f.Import
+	return o, nil
+}
+
+// options returns what to compile, standard input included. Where that cannot
+// be told, it returns the exit code.
+func (f *unitFlags) options(env environment) (sema.Options, int) {
+	o, err := f.inputFlags.options()
+	if err != nil {
+		return o, usage(env, err)
+	}
+	o.Files = f.Files
+	if slices.Contains(f.Files, "-") {
+		if o.Files, o.FS, err = fromStdin(f.Files, env.stdin); err != nil {
+			return o, failed(env, err)
+		}
+	}
+	return o, exitClean
+}
+
+// stdinFile stands for standard input, in messages too.
+const stdinFile = "<stdin>"
+
+// stdinFS is the file system with one more file.
+type stdinFS struct{ text []byte }
+
+func (s stdinFS) ReadFile(name string) ([]byte, error) {
+	if name == stdinFile {
+		return s.text, nil
+	}
+	return os.ReadFile(name)
+}
+
+func (stdinFS) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
+
+// fromStdin reads standard input for the file named "-".
+func fromStdin(files []string, stdin io.Reader) ([]string, sema.FileSystem, error) {
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	text, err := io.ReadAll(io.LimitReader(stdin, source.MaxSize+1))
+	out := slices.Clone(files)
+	for i, f := range out {
+		if f == "-" {
+			out[i] = stdinFile
+		}
+	}
+	return out, stdinFS{text}, err
+}
+
+// color decides whether findings on w are coloured.
+func (f *reportFlags) color(w io.Writer, env environment) bool {
+	switch f.Color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if env.getenv("NO_COLOR") != "" { // https://no-color.org
+		return false
+	}
+	if force := env.getenv("CLICOLOR_FORCE"); force != "" && force != "0" { // https://bixense.com/clicolors
+		return true
+	}
+	return env.getenv("TERM") != "dumb" && env.getenv("CLICOLOR") != "0" && env.terminal(w)
+}
+
+// defines reads the values of -D.
+func defines(list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, d := range list {
+		name, value, _ := strings.Cut(d, "=")
+		if !isName(name) {
+			return nil, fmt.Errorf("-D %s: found %s, expected name or name=value", d, diag.Quote(name))
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// types reads the values of -type.
+func types(list []string) ([]sema.Given, error) {
+	var out []sema.Given
+	for _, t := range list {
+		name, xdr, _ := strings.Cut(t, "=")
+		if !isName(name) || strings.TrimSpace(xdr) == "" {
+			return nil, fmt.Errorf("-type %s: expected NAME=XDRTYPE, such as -type 'netobj=opaque<1024>'", t)
+		}
+		out = append(out, sema.Given{Name: name, XDR: xdr})
+	}
+	return out, nil
+}
+
+func isName(s string) bool {
+	for i, r := range s {
+		if !(r == '_' || r|0x20 >= 'a' && r|0x20 <= 'z' || i > 0 && r >= '0' && r <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
