@@ -168,64 +168,15 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	g.f.Comment("// XDRSize returns how many bytes v takes on the wire.")
 	g.sizing = false
 	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(d, c)...)
-	size := jen.Id("v").Dot("XDRSize").Call()
 	if g.reducible[d] {
 		g.sizing = true
 		g.f.Comment("// ReducedXDRSize returns how many bytes v takes in the output of e, without")
 		g.f.Comment("// what e leaves out of line.")
 		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(d, c)...)
-		size = jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))
 		g.sizing = false
 	}
 
-	g.f.Comment("// EncodeXDR appends v to the output of e.")
-	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(
-		jen.If(jen.Id("n").Op(":=").Add(size), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
-			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
-				jen.Return(jen.Err()))),
-		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("e").Dot("Output").Call(),
-		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
-		jen.Id("e").Dot("End").Call(jen.Id("off")),
-		jen.Return(jen.Nil()),
-	)
-
-	g.f.Comment("// DecodeXDR reads v from the input of d. After an error v is unspecified.")
-	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Error().Block(
-		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("d").Dot("Input").Call(),
-		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
-		jen.Id("d").Dot("Advance").Call(jen.Id("off")),
-		jen.Return(jen.Nil()),
-	)
-
-	g.f.Comment("// AppendBinary appends the encoding of v to b.")
-	recv().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Id("off").Op(":=").Len(jen.Id("b")),
-		jen.Id("b").Op("=").Qual(xdrPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
-		jen.List(jen.Id("end"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Nil(), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b").Index(jen.Op(":").Id("off")), jen.Err())),
-		jen.Return(jen.Id("b").Index(jen.Op(":").Id("end")), jen.Nil()),
-	)
-	g.f.Comment("// MarshalBinary returns the encoding of v.")
-	recv().Id("MarshalBinary").Params().Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Return(jen.Id("v").Dot("AppendBinary").Call(jen.Nil())))
-	g.f.Comment("// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.")
-	recv().Id("UnmarshalBinary").Params(jen.Id("b").Index().Byte()).Error().Block(
-		jen.Var().Id("d").Qual(xdrPath, "Decoder"),
-		jen.Id("d").Dot("Reset").Call(jen.Id("b")),
-		jen.If(jen.Err().Op(":=").Id("v").Dot("DecodeXDR").Call(jen.Op("&").Id("d")), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
-		jen.Return(jen.Id("d").Dot("Done").Call()),
-	)
-
-	g.f.Comment("// CheckXDR returns how many bytes the value at the front of b takes, or the error")
-	g.f.Comment("// that decoding it gives, by the default rules. It does not use v, which may be nil.")
-	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
-		// In this form the compiler can inline it.
-		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Lit(0)),
-		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
-		jen.Return(),
-	)
+	g.same(d)
 
 	g.f.Comment("// PutXDR encodes v into b at off, for other generated code; see package xdr.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).

@@ -18,6 +18,7 @@
 //	layout.go  Go types and their memory
 //	names.go   Go names
 //	decl.go    declarations; enum.go, union.go, const.go, program.go theirs
+//	same.go    the methods that differ in the type's name only
 //	link.go    the extension descriptor and placement bindings
 //	generate.go what is written, in order: piece by piece, each to a file
 //	render.go  pieces rendered and formatted while others are written

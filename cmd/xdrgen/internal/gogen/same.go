@@ -1,0 +1,98 @@
+package gogen
+
+import (
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// nameless stands for the type's name in the methods that are the same for all
+// types. It must occur in them nowhere else.
+const nameless = "Name_Less"
+
+// same writes the methods of declaration d that are the same for all types. They
+// are a third of the lines, so they are rendered and formatted once.
+func (g *gen) same(d *ir.Decl) {
+	reduced := g.reducible[d]
+	if g.sames[reduced] == nil {
+		p := &piece{code: g.newPiece()}
+		sameMethods(p.code, nameless, reduced)
+		p.err = p.make()
+		g.sames[reduced] = p
+	}
+	g.codecs.add(g.press, g.f)
+	g.f = g.newPiece()
+	g.codecs.pieces = append(g.codecs.pieces, g.sames[reduced].named(g.names.decl[d]))
+}
+
+// named is a copy of the piece for the type of that name.
+func (p *piece) named(name string) *piece {
+	r := strings.NewReplacer(nameless, name)
+	q := &piece{imports: p.imports, err: p.err}
+	q.text = []byte(r.Replace(string(p.text)))
+	for _, c := range p.claims {
+		q.claims = append(q.claims, claim{r.Replace(c.key), r.Replace(c.name)})
+	}
+	return q
+}
+
+// sameMethods writes the methods for type name. Where reduced is set, an Encoder
+// may leave some of a value out of line.
+func sameMethods(f *jen.File, name string, reduced bool) {
+	recv := func() *jen.Statement { return f.Func().Params(jen.Id("v").Op("*").Id(name)) }
+	size := jen.Id("v").Dot("XDRSize").Call()
+	if reduced {
+		size = jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))
+	}
+
+	f.Comment("// EncodeXDR appends v to the output of e.")
+	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(
+		jen.If(jen.Id("n").Op(":=").Add(size), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
+			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
+				jen.Return(jen.Err()))),
+		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("e").Dot("Output").Call(),
+		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off")),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
+		jen.Id("e").Dot("End").Call(jen.Id("off")),
+		jen.Return(jen.Nil()),
+	)
+
+	f.Comment("// DecodeXDR reads v from the input of d. After an error v is unspecified.")
+	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Error().Block(
+		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("d").Dot("Input").Call(),
+		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("b"), jen.Id("off")),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
+		jen.Id("d").Dot("Advance").Call(jen.Id("off")),
+		jen.Return(jen.Nil()),
+	)
+
+	f.Comment("// AppendBinary appends the encoding of v to b.")
+	recv().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Id("off").Op(":=").Len(jen.Id("b")),
+		jen.Id("b").Op("=").Qual(xdrPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
+		jen.List(jen.Id("end"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Nil(), jen.Id("b"), jen.Id("off")),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b").Index(jen.Op(":").Id("off")), jen.Err())),
+		jen.Return(jen.Id("b").Index(jen.Op(":").Id("end")), jen.Nil()),
+	)
+	f.Comment("// MarshalBinary returns the encoding of v.")
+	recv().Id("MarshalBinary").Params().Params(jen.Index().Byte(), jen.Error()).Block(
+		jen.Return(jen.Id("v").Dot("AppendBinary").Call(jen.Nil())))
+	f.Comment("// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.")
+	recv().Id("UnmarshalBinary").Params(jen.Id("b").Index().Byte()).Error().Block(
+		jen.Var().Id("d").Qual(xdrPath, "Decoder"),
+		jen.Id("d").Dot("Reset").Call(jen.Id("b")),
+		jen.If(jen.Err().Op(":=").Id("v").Dot("DecodeXDR").Call(jen.Op("&").Id("d")), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
+		jen.Return(jen.Id("d").Dot("Done").Call()),
+	)
+
+	f.Comment("// CheckXDR returns how many bytes the value at the front of b takes, or the error")
+	f.Comment("// that decoding it gives, by the default rules. It does not use v, which may be nil.")
+	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
+		// In this form the compiler can inline it.
+		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Lit(0)),
+		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
+		jen.Return(),
+	)
+}
