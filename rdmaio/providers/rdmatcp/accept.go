@@ -26,6 +26,7 @@ type connRequest struct {
 // next byte, and waits for what its client has to say: see Device.DialConn.
 func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnRequest, error) {
 	if err := d.adopt(conn, netip.Addr{}); err != nil {
+		conn.Close()
 		return nil, fmt.Errorf("rdmatcp: accept over a connection: device %s: %w: %w", d.attrs.Name, err, verbs.ErrQueueFull)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })

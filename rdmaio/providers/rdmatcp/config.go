@@ -135,8 +135,12 @@ func (c Config) fill() Config {
 		value *int
 		def   int
 	}{
-		{&c.MaxHandshakes, 10_000}, {&c.MaxConnections, 1 << 16}, {&c.MaxPerSource, 64},
-		{&c.AcceptRate, 5000}, {&c.Backlog, 128}, {&c.LogRate, 10},
+		{&c.MaxHandshakes, 10_000},
+		{&c.MaxConnections, 1 << 16},
+		{&c.MaxPerSource, 64},
+		{&c.AcceptRate, 5000},
+		{&c.Backlog, 128},
+		{&c.LogRate, 10},
 	} {
 		switch {
 		case *f.value == 0:

@@ -126,8 +126,8 @@ var (
 	errCrowded = errors.New("its source has Config.MaxPerSource (RFC 5042 §6.4.1)")
 )
 
-// adopt makes the device answer for a connection, or closes it. from counts,
-// unless it is the zero value.
+// adopt makes the device answer for a connection, which the caller closes if
+// there is an error. from counts, unless it is the zero value.
 func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -140,7 +140,6 @@ func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
 		err = errCrowded
 	}
 	if err != nil {
-		c.Close()
 		return err
 	}
 	if d.conns[c] = from; from.IsValid() {

@@ -76,6 +76,7 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 		return nil, err
 	}
 	if err := d.adopt(conn, netip.Addr{}); err != nil {
+		conn.Close()
 		return nil, fmt.Errorf("device %s: %w: %w", d.attrs.Name, err, verbs.ErrQueueFull)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })

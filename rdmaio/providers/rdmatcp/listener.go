@@ -115,12 +115,14 @@ func (l *listener) serve() {
 				l.dev.goroutines.Go(func() { l.greet(conn) })
 				continue
 			}
-			l.dev.drop(conn)
 			l.refused(&l.dev.stats.full, conn, errGone)
+			l.dev.drop(conn)
 		case errCrowded:
 			l.refused(&l.dev.stats.crowded, conn, err)
+			conn.Close()
 		default:
 			l.refused(&l.dev.stats.full, conn, err)
+			conn.Close()
 		}
 	}
 }
@@ -165,8 +167,8 @@ var errBacklog = errors.New("Config.Backlog requests wait for Accept, or the lis
 func (l *listener) greet(conn net.Conn) {
 	r, err := l.dev.request(conn, time.Now().Add(l.dev.cfg.HandshakeTimeout))
 	if err != nil {
-		l.dev.drop(conn)
 		l.refused(&l.dev.stats.unmet, conn, err)
+		l.dev.drop(conn)
 	}
 	l.mu.Lock()
 	l.new.remove(conn)
@@ -180,7 +182,7 @@ func (l *listener) greet(conn net.Conn) {
 	}
 	l.mu.Unlock()
 	if err == nil && !queued {
-		r.refuse()
 		l.refused(&l.dev.stats.waiting, conn, errBacklog)
+		r.refuse()
 	}
 }

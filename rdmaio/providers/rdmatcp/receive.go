@@ -46,8 +46,10 @@ func (q *queuePair) readLoop(w *wire) {
 	q.ended(w)
 	q.mu.Lock()
 	last := q.farewell(w)
+	q.out, q.in = batch{}, incoming{} // nobody sends or places any more
 	q.mu.Unlock()
 	w.hangup(last)
+	w.buf = nil
 }
 
 // farewell is what we still send when all is over: the rest of a write that the

@@ -1,0 +1,491 @@
+package rdmatcp_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// The attacks of RFC 5042 §6.4 on resources, A13 to A20, and the limits that
+// answer them, each one below, at and above.
+
+// listen listens until the end of the test.
+func listen(t *testing.T, dev *rdmatcp.Device) verbs.Listener {
+	t.Helper()
+	ln, err := dev.Listen(context.Background(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	return ln
+}
+
+// dialFrom connects from an address of this machine.
+func dialFrom(t *testing.T, ip, addr string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}).Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// closes reports whether the other end closes the stream soon.
+func closes(conn net.Conn, soon time.Duration) bool {
+	conn.SetReadDeadline(time.Now().Add(soon))
+	n, err := conn.Read(make([]byte, 1))
+	return n == 0 && !isTimeout(err)
+}
+
+// heap is what is in use, stacks included, after a collection.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// A13: as many connections of one source as it may have, and no more; a flood of
+// others costs little, and another source does not notice.
+func TestA13PerSource(t *testing.T) {
+	flood := 3000
+	if testing.Short() || raceDetector {
+		flood = 200
+	}
+	dev := device(t, &rdmatcp.Config{MaxPerSource: 8, HandshakeTimeout: time.Hour})
+	ln := listen(t, dev)
+	var held []net.Conn
+	for range 8 {
+		held = append(held, dialFrom(t, "127.0.0.1", ln.Addr()))
+	}
+	if over := dialFrom(t, "127.0.0.1", ln.Addr()); !closes(over, patience) {
+		t.Fatal("the ninth was taken")
+	}
+	for i, c := range held {
+		if closes(c, 20*time.Millisecond) {
+			t.Fatalf("connection %d of 8 was closed", i)
+		}
+	}
+	before := heap()
+	for range flood {
+		conn, err := net.Dial("tcp", ln.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !closes(conn, patience) {
+			t.Fatal("one of the flood was taken")
+		}
+		conn.Close()
+	}
+	if grown := heap() - before; grown > 1<<20 {
+		t.Errorf("the flood left %d bytes", grown)
+	}
+	if s := dev.Stats(); s.RefusedSource != int64(flood)+1 || s.Refused != s.RefusedSource {
+		t.Errorf("stats %+v, want %d refused for their source", s, flood+1)
+	}
+	greet := func(conn net.Conn) {
+		t.Helper()
+		(&peer{t: t, conn: conn, id: 7}).hello(hello(1, 1, nil))
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		req, err := ln.Accept(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Reject(nil)
+	}
+	if runtime.GOOS == "linux" { // where all of 127.0.0.0/8 is this machine
+		greet(dialFrom(t, "127.0.0.2", ln.Addr()))
+	}
+	held[0].Close() // makes room
+	for limit := time.Now().Add(patience); ; {
+		conn := dialFrom(t, "127.0.0.1", ln.Addr())
+		if !closes(conn, 50*time.Millisecond) {
+			greet(conn)
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatal("a place that became free is not given away")
+		}
+	}
+}
+
+// A13: a source that is this machine is bound only by a limit that was set.
+func TestPerSourceDefault(t *testing.T) {
+	dev := device(t, rawConfig())
+	ln := listen(t, dev)
+	for i := range 100 {
+		if conn := dialFrom(t, "127.0.0.1", ln.Addr()); i == 99 && closes(conn, 50*time.Millisecond) {
+			t.Error("the 100th connection of this machine was refused")
+		}
+	}
+}
+
+// A14: when too many are in the handshake the oldest gives way, so that those who
+// only hold places cannot keep others out.
+func TestA14OldestHandshake(t *testing.T) {
+	dev := device(t, &rdmatcp.Config{MaxHandshakes: 20, HandshakeTimeout: time.Hour})
+	ln := listen(t, dev)
+	var silent []net.Conn
+	for range 21 {
+		silent = append(silent, dialFrom(t, "127.0.0.1", ln.Addr()))
+	}
+	if !closes(silent[0], patience) {
+		t.Error("the oldest of 21 was not closed")
+	}
+	for i, c := range silent[1:] {
+		if closes(c, 5*time.Millisecond) {
+			t.Errorf("handshake %d of 20 was closed", i)
+		}
+	}
+	for range 5 {
+		honest := newSide(t, device(t, nil))
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if req, err := ln.Accept(ctx); err == nil {
+				req.Reject(nil)
+			}
+		}()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		_, err := honest.dev.Dial(ctx, ln.Addr(), honest.qp, nil)
+		cancel()
+		if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) {
+			t.Errorf("an honest client: %v", err)
+		}
+	}
+	if s := dev.Stats(); s.RefusedHandshake < 1 || s.RefusedHandshake > 6 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+// A14: a handshake of a byte now and then is over when its time is.
+func TestA14Trickle(t *testing.T) {
+	dev := device(t, &rdmatcp.Config{HandshakeTimeout: 200 * time.Millisecond})
+	ln := listen(t, dev)
+	conn := dialFrom(t, "127.0.0.1", ln.Addr())
+	p := &peer{t: t, conn: conn, id: 7}
+	for _, b := range p.whole(segment.Header{Type: segment.Write}, hello(16, 16, make([]byte, 900)), nil) {
+		if _, err := conn.Write([]byte{b}); err != nil {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	if p.ended(); dev.Stats().RefusedHandshake != 1 {
+		t.Errorf("stats %+v", dev.Stats())
+	}
+}
+
+// A14: half-open connections cost little, and nothing when their time is over.
+func TestA14HalfOpen(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector needs memory of its own")
+	}
+	n := 2000
+	if testing.Short() {
+		n = 300
+	}
+	dev := device(t, &rdmatcp.Config{HandshakeTimeout: 2 * time.Second})
+	ln := listen(t, dev)
+	before := heap()
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		conns[i] = dialFrom(t, "127.0.0.1", ln.Addr())
+	}
+	each := (heap() - before) / int64(n) // with the client's own end of it
+	t.Logf("%d bytes for each of %d half-open connections", each, n)
+	if each > 8<<10+2<<10 {
+		t.Errorf("%d bytes for each half-open connection, want at most 8 KiB, and 2 for the test's end", each)
+	}
+	for _, c := range conns {
+		(&peer{t: t, conn: c}).ended()
+		c.Close()
+	}
+	if s := dev.Stats(); s.RefusedHandshake != int64(n) {
+		t.Errorf("stats %+v, want %d", s, n)
+	}
+}
+
+// A15: Sends beyond what Receives are posted for end their connection, and a
+// neighbour on the device goes on.
+func TestA15SendsBeyondReceives(t *testing.T) {
+	dev := device(t, rawConfig())
+	neighbour, nv := attack(t, dev, true)
+	p, v := attack(t, dev, true)
+	v.recv(t, 1, 100)
+	var flood []byte
+	for range 10_000 {
+		flood = append(flood, p.whole(segment.Header{}, nil, []byte{1})...)
+	}
+	go p.write(flood)
+	for range 200 {
+		nv.recv(t, 16, 1)
+		neighbour.put(segment.Header{}, nil, []byte("honest"))
+		if wc := nv.next(); wc.Err() != nil {
+			t.Fatalf("the neighbour: %v", nv.qp.Err())
+		}
+	}
+	v.fails(verbs.ErrConnectionBroken)
+	for range 100 {
+		if wc := v.next(); wc.Err() != nil {
+			t.Fatalf("completion %+v", wc)
+		}
+	}
+	v.none()
+}
+
+// A16: messages that begin and do not end: two open ones a connection, whatever
+// the peer sends; their time and memory are bounded; so is the time of one that
+// goes on with nothing in it.
+func TestA16OpenMessages(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector needs memory of its own")
+	}
+	n := 500
+	if testing.Short() {
+		n = 50
+	}
+	cfg := rawConfig()
+	cfg.MessageTimeout, cfg.SegmentTimeout = 2*time.Second, 2*time.Second
+	cfg.Raw.Control = func(rdmatcp.ControlData) {}
+	dev := device(t, cfg)
+	ln := listen(t, dev)
+	pd, err := dev.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cq, err := dev.CreateCQ(8*n, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, err := pd.RegisterMemory(make([]byte, 1<<20), everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, sent := heap(), 0
+	var qps []verbs.QueuePair
+	for i := range n {
+		q, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, MaxRecvWR: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		qps = append(qps, q)
+		q.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: room, Length: 1 << 20}}}})
+		p := &peer{t: t, conn: dialFrom(t, "127.0.0.1", ln.Addr()), id: uint64(i)}
+		req, err := ln.Accept(context.Background())
+		if err == nil {
+			_, err = req.Accept(context.Background(), q, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := header(segment.Send, b_, p.next())
+		if i%2 == 1 {
+			h = header(segment.Write, b_, p.next())
+			h.BufferID, h.RDMALength = room.RKey(), 1<<20
+		}
+		b := p.part(h, make([]byte, 1000), make([]byte, 100))
+		b = append(b, p.whole(segment.Header{}, nil, nil)[:20]...) // and half a header
+		p.write(b)
+		sent += len(b)
+	}
+	time.Sleep(100 * time.Millisecond)
+	used, limit := heap()-before, int64(4*sent+n*64<<10)
+	t.Logf("%d bytes each", used/int64(n))
+	if used > limit {
+		t.Errorf("%d connections that sent %d bytes keep %d, want at most %d", n, sent, used, limit)
+	}
+	for _, q := range qps {
+		for limit := time.Now().Add(2 * patience); q.State() != verbs.StateError && time.Now().Before(limit); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := q.Err(); !errors.Is(err, verbs.StatusError{Status: verbs.StatusRetryExceeded}) {
+			t.Fatalf("error %v", err)
+		}
+		q.Close()
+	}
+	room.Deregister()
+	cq.Close()
+	pd.Close()
+}
+
+func TestA16EmptySegments(t *testing.T) {
+	cfg := rawConfig()
+	cfg.MessageTimeout = 300 * time.Millisecond
+	p, v := attack(t, device(t, cfg), true)
+	v.recv(t, 100, 1)
+	n := p.next()
+	p.write(p.part(header(segment.Send, b_, n), nil, nil))
+	start := time.Now()
+	for v.qp.State() == verbs.StateConnected && time.Since(start) < patience {
+		p.write(p.part(header(segment.Send, 0, n), []byte("more"), nil))
+		time.Sleep(time.Millisecond)
+	}
+	v.fails(verbs.StatusError{Status: verbs.StatusRetryExceeded})
+}
+
+// A17: a queue pair whose completions would not fit is refused, whatever the sizes.
+func TestA17CompletionRoom(t *testing.T) {
+	dev := device(t, nil)
+	pd, err := dev.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pd.Close()
+	for entries := 1; entries < 40; entries++ {
+		cq, err := dev.CreateCQ(entries, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := entries
+		var qps []verbs.QueuePair
+		for i := 0; left > 0 && i < 50; i++ {
+			send, recv := 1+(i*7)%5, 1+(i*3)%4
+			q, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: send, MaxRecvWR: recv})
+			if fits := send+recv <= left; fits != (err == nil) || err != nil && !errors.Is(err, verbs.ErrQueueFull) {
+				t.Fatalf("%d and %d entries with %d of %d left: %v", send, recv, left, entries, err)
+			}
+			if err == nil {
+				left -= send + recv
+				qps = append(qps, q)
+			}
+		}
+		for _, q := range qps {
+			q.Close()
+		}
+		cq.Close()
+	}
+}
+
+// A18, A20: Reads whose answers nobody takes, and Sends that nobody takes, cost
+// their entries and no more; whoever posts does not wait.
+func TestA18A20NothingTaken(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector needs memory of its own")
+	}
+	p, v := attack(t, device(t, rawConfig()), true)
+	before := heap()
+	for range 16 {
+		p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
+	}
+	full := false
+	for range 1000 {
+		start := time.Now()
+		_, err := v.qp.PostSend([]verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(1000)}})
+		if took := time.Since(start); took > time.Second {
+			t.Fatalf("a post waited %v", took)
+		}
+		if full = errors.Is(err, verbs.ErrQueueFull); full {
+			break
+		}
+	}
+	if !full {
+		t.Error("the send queue takes all")
+	}
+	if grown := heap() - before; grown > 256<<10 {
+		t.Errorf("%d bytes are kept", grown)
+	}
+}
+
+// A19: nonsense costs a connection and one answer at most, and about as much work
+// as sense; log lines are counted instead of written.
+func TestA19Nonsense(t *testing.T) {
+	n := 300
+	if raceDetector {
+		n = 50
+	}
+	var lines atomic.Int64
+	var text sync.Map
+	handler := slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
+		text.Store(lines.Add(1), string(b))
+		return len(b), nil
+	}), nil)
+	dev := device(t, &rdmatcp.Config{ReceiveTimeout: -1, Logger: slog.New(handler), LogRate: 5})
+	a := newArena(t, dev, everything)
+	run := func(script func(p *peer) []byte) time.Duration {
+		start := time.Now()
+		for range n {
+			if answer, _ := a.try(script); len(answer) > 1100+48 {
+				t.Fatalf("%d bytes of answer", len(answer))
+			}
+		}
+		return time.Since(start)
+	}
+	good := run(func(p *peer) []byte { return p.whole(segment.Header{}, nil, []byte("good")) })
+	if lines.Load() > 0 {
+		t.Error("a connection that ended in order made a line")
+	}
+	bad := run(func(p *peer) []byte { return p.whole(segment.Header{Res: 8}, []byte("????????"), nil) })
+	if bad > 10*good {
+		t.Errorf("%v for %d bad connections, %v for good ones", bad, n, good)
+	}
+	stats := dev.Stats()
+	if stats.Broken != int64(n) || lines.Load() < 5 || lines.Load()+stats.Suppressed != int64(n) || lines.Load() > 5+5*int64(bad/time.Second+1) {
+		t.Errorf("%d lines, stats %+v", lines.Load(), stats)
+	}
+	if first, _ := text.Load(int64(1)); !strings.Contains(first.(string), "not as the connection profile") {
+		t.Errorf("line %q", first)
+	}
+}
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// A connection that is over holds no buffers, while its queue pair is not closed.
+func TestNothingKeptAtTheEnd(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector needs memory of its own")
+	}
+	dev := device(t, rawConfig())
+	ln := listen(t, dev)
+	pd, _ := dev.AllocPD()
+	cq, _ := dev.CreateCQ(2000, nil)
+	before := heap()
+	var qps []verbs.QueuePair
+	for range 100 {
+		q, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, MaxRecvWR: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		qps = append(qps, q)
+		conn := dialFrom(t, "127.0.0.1", ln.Addr())
+		req, err := ln.Accept(context.Background())
+		if err == nil {
+			_, err = req.Accept(context.Background(), q, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &peer{t: t, conn: conn, id: 1}
+		p.put(segment.Header{Type: segment.Write}, nil, nil)
+		q.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}})
+		p.get()
+		conn.Close()
+		for q.State() == verbs.StateConnected {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	time.Sleep(10 * time.Millisecond)
+	if each := (heap() - before) / 100; each > 6<<10 {
+		t.Errorf("%d bytes for each connection that is over", each)
+	}
+	for _, q := range qps {
+		q.Close()
+	}
+	cq.Close()
+	pd.Close()
+}
