@@ -26,8 +26,9 @@ func newPress() *press {
 	p := &press{jobs: make(chan *piece, 4*n)}
 	for range n {
 		p.workers.Go(func() {
+			var s scratch
 			for x := range p.jobs {
-				x.err = x.make()
+				x.err = x.make(&s)
 			}
 		})
 	}
@@ -51,31 +52,34 @@ type piece struct {
 	err     error
 }
 
+// scratch is what a worker writes texts in that it does not keep.
+type scratch struct{ raw, formatted bytes.Buffer }
+
 // make turns the code into text.
-func (p *piece) make() error {
-	var raw bytes.Buffer
+func (p *piece) make(s *scratch) error {
+	s.raw.Reset()
+	s.formatted.Reset()
 	p.code.NoFormat = true
-	err := p.code.Render(&raw)
+	err := p.code.Render(&s.raw)
 	p.code = nil // large, and of no more use
 	if err != nil {
 		return err
 	}
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "", raw.Bytes(), parser.ParseComments|parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, "", s.raw.Bytes(), parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return fmt.Errorf("generated Go: %w, in\n%s", err, raw.Bytes())
+		return fmt.Errorf("generated Go: %w, in\n%s", err, s.raw.Bytes())
 	}
 	p.takeImports(f)
 	if len(f.Decls) == 0 {
 		return nil
 	}
 	p.claims = claimed(f)
-	var out bytes.Buffer
-	out.Grow(raw.Len() + raw.Len()/4) // most often enough for the indentation
-	if err := format.Node(&out, fset, f); err != nil {
+	if err := format.Node(&s.formatted, fset, f); err != nil {
 		return err
 	}
-	_, p.text, _ = bytes.Cut(out.Bytes(), []byte("\n\n")) // the package clause is left out
+	_, text, _ := bytes.Cut(s.formatted.Bytes(), []byte("\n\n")) // without the package clause
+	p.text = bytes.Clone(text)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package gogen
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -19,7 +20,7 @@ func (g *gen) same(d *ir.Decl) {
 	if g.sames[reduced] == nil {
 		p := &piece{code: g.newPiece()}
 		sameMethods(p.code, nameless, reduced)
-		p.err = p.make()
+		p.err = p.make(&scratch{})
 		g.sames[reduced] = p
 	}
 	g.codecs.add(g.press, g.f)
@@ -29,11 +30,10 @@ func (g *gen) same(d *ir.Decl) {
 
 // named is a copy of the piece for the type of that name.
 func (p *piece) named(name string) *piece {
-	r := strings.NewReplacer(nameless, name)
 	q := &piece{imports: p.imports, err: p.err}
-	q.text = []byte(r.Replace(string(p.text)))
+	q.text = bytes.ReplaceAll(p.text, []byte(nameless), []byte(name))
 	for _, c := range p.claims {
-		q.claims = append(q.claims, claim{r.Replace(c.key), r.Replace(c.name)})
+		q.claims = append(q.claims, claim{strings.Replace(c.key, nameless, name, 1), name})
 	}
 	return q
 }
