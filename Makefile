@@ -10,6 +10,7 @@ xdrgen := bin/xdrgen
 lint   := $(GO) tool -modfile=tools.mod
 # The race detector needs cgo, which the go command has on only with a C compiler.
 race   := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+asan    = $(if $(race),$(shell echo 'int main(void) { return 0; }' | $(or $(CC),cc) -fsanitize=address -x c -o /dev/null - 2>/dev/null && echo yes))
 
 # The folder of unit $$1's package: the package line of its sidecar, what
 # spec/MANIFEST says, or gen/<unit>.
@@ -18,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-bench bench-codec bench-verbs fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-verbs fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -38,6 +39,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 	done
 	@$(xdrgen) gen -o bench/codec/dirplus -package dirplus bench/codec/dirplus.x
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
+	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
 
 extract: ## take the XDR out of the documents in spec/ and apply spec/errata
 	$(GO) run ./tools/extract
@@ -69,7 +71,7 @@ check-generated: ## make everything anew in a copy without generated files, and 
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
 	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
 	$(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
-	for dir in spec gen runtime bench/codec examples; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
+	for dir in spec gen runtime bench/codec examples cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
 	echo 'generated files are current'
 
@@ -79,10 +81,16 @@ conformance: ## make docs/conformance.md of the duties and the tests that cite t
 check-conformance: ## refuse a conformance table that is not current, and lost proofs
 	$(GO) run ./tools/speccheck -check
 
+# The lower steps of the ladder of memory checks are in every test run: they come
+# with the race detector, and without one with a build tag.
+test-memory: ## run the verbs tests with the upper steps: pages that fault, AddressSanitizer
+	$(GO) run ./internal/testrun -tags memguard $(TESTFLAGS) ./rdmaio/...
+	$(if $(asan),$(GO) run ./internal/testrun -asan -short $(TESTFLAGS) ./rdmaio/...,@echo 'make test-memory: without AddressSanitizer, for want of a C compiler that has it')
+
 # What mostly builds and runs other programs (-short leaves it out) gains
 # nothing from the race detector.
 test-go: ## run the tests: the short ones with the race detector, then all without it
-	$(GO) run ./internal/testrun $(if $(race),-race -short) $(TESTFLAGS) ./...
+	$(GO) run ./internal/testrun $(if $(race),-race -short,-tags memcheck) $(TESTFLAGS) ./...
 	$(if $(race),$(GO) run ./internal/testrun $(TESTFLAGS) ./...)
 
 corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table

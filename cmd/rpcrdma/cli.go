@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes, the same in all commands.
+const (
+	exitDone   = 0
+	exitFailed = 1 // could not connect, input, output, or the tool itself
+	exitUsage  = 2
+	exitPeer   = 4 // the peer answered with an error
+	exitSilent = 5 // no answer in time
+)
+
+// environment is what a command has of the world.
+type environment struct {
+	stdout, stderr io.Writer
+	terminal       bool // stderr is one
+}
+
+type commandLine struct {
+	Ping    pingCmd  `cmd:""`
+	Perf    perfCmd  `cmd:""`
+	Serve   serveCmd `cmd:""`
+	Version struct{} `cmd:""`
+}
+
+// run runs one command line and returns the exit code. The context ends at the first signal.
+func run(ctx context.Context, args []string, env environment) int {
+	if topic, ok := wantsHelp(args); ok {
+		text, known := help(topic)
+		if !known {
+			return usage(env, fmt.Errorf("no help on %q", topic))
+		}
+		fmt.Fprint(env.stdout, text)
+		return exitDone
+	}
+	var line commandLine
+	parser, err := kong.New(&line, kong.Name("rpcrdma"), kong.NoDefaultHelp(), kong.Writers(env.stdout, env.stderr))
+	if err != nil {
+		return report(env, err)
+	}
+	parsed, err := parser.Parse(normalise(args))
+	if err != nil {
+		return usage(env, err)
+	}
+	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
+	case "ping":
+		err = line.Ping.run(ctx, env)
+	case "perf":
+		err = line.Perf.run(ctx, env)
+	case "serve":
+		err = line.Serve.run(ctx, env)
+	default:
+		fmt.Fprintln(env.stdout, version())
+	}
+	return report(env, err)
+}
+
+// failure is an error with the exit code that it leads to, and maybe what to try.
+type failure struct {
+	code  int
+	stage string // what did not work
+	err   error
+	help  string
+}
+
+// Error tells the stage and the reason.
+func (f *failure) Error() string { return f.stage + ": " + f.err.Error() }
+
+// Unwrap gives the reason.
+func (f *failure) Unwrap() error { return f.err }
+
+// errSaid ends a command whose failure has been reported.
+var errSaid = errors.New("reported")
+
+// report writes an error where there is one and returns the exit code.
+func report(env environment, err error) int {
+	var f *failure
+	switch {
+	case err == nil:
+		return exitDone
+	case !errors.As(err, &f):
+		f = &failure{code: exitFailed, err: err}
+	}
+	if errors.Is(err, errSaid) {
+		return f.code
+	}
+	fmt.Fprintf(env.stderr, "rpcrdma: %v\n", err)
+	if f.help != "" {
+		fmt.Fprintf(env.stderr, "try: %s\n", f.help)
+	}
+	return f.code
+}
+
+func usage(env environment, err error) int {
+	fmt.Fprintf(env.stderr, "rpcrdma: %v\ntry: rpcrdma help\n", err)
+	return exitUsage
+}
+
+// normalise gives long flags written with one dash, which is how they are
+// documented, the two that the parser wants.
+func normalise(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i, a := range args {
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if name, _, _ := strings.Cut(a, "="); len(name) > 2 && a[0] == '-' && a[1] >= 'a' && a[1] <= 'z' && (a[2] < '0' || a[2] > '9') {
+			a = "-" + a
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// wantsHelp finds the wish for help in a command line, and on what.
+func wantsHelp(args []string) (topic string, ok bool) {
+	if len(args) == 0 {
+		return "", true
+	}
+	if args[0] == "help" {
+		return strings.Join(args[1:], " "), true
+	}
+	for i, a := range args {
+		switch a {
+		case "--":
+			return "", false
+		case "-h", "-help", "--help":
+			if i == 0 {
+				return "", true
+			}
+			return args[0], true
+		}
+	}
+	return "", false
+}

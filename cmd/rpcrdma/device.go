@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// defaultPort is that of NFS over RDMA (RFC 8166 §8, R316).
+const defaultPort = "20049"
+
+// deviceFlags are those of all commands.
+type deviceFlags struct {
+	Provider string `default:"rdmatcp" enum:"rdmatcp,mem"`
+	Inline   size   `default:"4096"`
+	Credits  int    `default:"32"`
+	Trace    string
+	Pcap     string
+}
+
+// config is what the flags mean to a connection.
+func (f *deviceFlags) config() *rdmaio.Config {
+	return &rdmaio.Config{Credits: f.Credits, InlineSend: int(f.Inline), InlineRecv: int(f.Inline), MaxPull: 1 << 27}
+}
+
+// fabric opens devices, watched as the flags say.
+type fabric struct {
+	flags   *deviceFlags
+	net     *mem.Network
+	tracer  *trace.Tracer
+	devices []verbs.Device
+	files   []*file
+	capture *trace.Capture
+}
+
+// file is one that is written line by line, or block by block.
+type file struct {
+	mu  sync.Mutex
+	buf *bufio.Writer
+	f   *os.File // nil: not ours to close
+	err error
+}
+
+func newFile(name string, env environment) (*file, error) {
+	if name == "-" {
+		return &file{buf: bufio.NewWriter(env.stderr)}, nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &file{buf: bufio.NewWriterSize(f, 1<<16), f: f}, nil
+}
+
+// Write implements io.Writer.
+func (f *file) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, err := f.buf.Write(b)
+	f.err = errors.Join(f.err, err)
+	return n, err
+}
+
+func (f *file) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := errors.Join(f.err, f.buf.Flush())
+	if f.f != nil {
+		err = errors.Join(err, f.f.Close())
+	}
+	return err
+}
+
+// newFabric opens the files that the flags want.
+func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
+	f := &fabric{flags: flags, net: mem.New(nil)}
+	if flags.Trace == "" && flags.Pcap == "" {
+		return f, nil
+	}
+	cfg := trace.Config{Sink: func(trace.Event) {}, Now: time.Now}
+	if flags.Trace != "" {
+		out, err := newFile(flags.Trace, env)
+		if err != nil {
+			return nil, &failure{code: exitFailed, stage: "trace", err: err}
+		}
+		f.files = append(f.files, out)
+		cfg.Sink = newLadder(out).add
+	}
+	if flags.Pcap != "" {
+		out, err := newFile(flags.Pcap, env)
+		if err != nil {
+			return nil, errors.Join(&failure{code: exitFailed, stage: "pcap", err: err}, f.close())
+		}
+		f.files = append(f.files, out)
+		f.capture = trace.NewCapture(out, 0)
+		cfg.Capture = f.capture
+	}
+	f.tracer = trace.New(cfg)
+	return f, nil
+}
+
+// open makes a device.
+func (f *fabric) open(name string) (verbs.Device, error) {
+	var dev verbs.Device
+	var err error
+	switch f.flags.Provider {
+	case "mem":
+		dev, err = f.net.Open(name, nil)
+	case "rdmatcp":
+		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name})
+	}
+	if err != nil {
+		return nil, &failure{code: exitFailed, stage: "device", err: err}
+	}
+	f.devices = append(f.devices, dev)
+	if f.tracer != nil {
+		dev = f.tracer.Device(dev)
+	}
+	return dev, nil
+}
+
+// close gives everything back; what was on the devices is closed by then.
+func (f *fabric) close() error {
+	var errs []error
+	for _, d := range f.devices {
+		errs = append(errs, d.Close())
+	}
+	if f.capture != nil {
+		errs = append(errs, f.capture.Err())
+	}
+	for _, out := range f.files {
+		errs = append(errs, out.close())
+	}
+	return errors.Join(errs...)
+}
+
+// address completes what a user wrote by the default port.
+func (f *deviceFlags) address(s string) (string, error) {
+	if f.Provider == "mem" {
+		return "", fmt.Errorf("the provider mem works within this process only: leave out the address %q, or take -provider rdmatcp", s)
+	}
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		host, port = s, defaultPort
+		if len(s) > 1 && s[0] == '[' && s[len(s)-1] == ']' {
+			host = s[1 : len(s)-1]
+		}
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("address %q: port %q must be a number up to 65535", s, port)
+	} else if n == 0 {
+		return "", fmt.Errorf("address %q: port 0 is none to connect to", s)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// resolve finds the IP address of a server.
+func resolve(ctx context.Context, addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return "", err
+	}
+	for _, ip := range ips {
+		if ip.Is4() || ip.Is4In6() { // most servers have that one
+			return net.JoinHostPort(ip.Unmap().String(), port), nil
+		}
+	}
+	return net.JoinHostPort(ips[0].String(), port), nil
+}
+
+// size is a number of bytes in a flag: 128, 64k, 1m.
+type size int
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *size) UnmarshalText(b []byte) error {
+	text, unit := string(b), 1
+	switch last := text[max(0, len(text)-1):]; last {
+	case "k", "K":
+		unit = 1 << 10
+	case "m", "M":
+		unit = 1 << 20
+	}
+	if unit > 1 {
+		text = text[:len(text)-1]
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil || n*uint64(unit) > 1<<30 {
+		return fmt.Errorf("%q is no size up to 1024m: 128, 64k and 1m are", b)
+	}
+	*s = size(n * uint64(unit))
+	return nil
+}

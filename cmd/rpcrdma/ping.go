@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+type pingCmd struct {
+	Count    uint64        `short:"c"`
+	Interval time.Duration `short:"i" default:"1s"`
+	Wait     time.Duration `short:"W" default:"5s"`
+	Program  uint32        `name:"prog" default:"100003"`
+	Version  uint32        `name:"vers" default:"3"`
+	Quiet    bool          `short:"q"`
+	JSON     bool          `name:"json"`
+	deviceFlags
+	Host string `arg:""`
+}
+
+// run pings until the count or the context ends.
+func (c *pingCmd) run(ctx context.Context, env environment) (err error) {
+	p := &pinger{pingCmd: c, env: env}
+	if p.addr, err = c.address(c.Host); err != nil {
+		return &failure{code: exitUsage, stage: "ping", err: err}
+	}
+	f, err := newFabric(&c.deviceFlags, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	conn, err := p.connect(ctx, f)
+	if err != nil {
+		return p.say(err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	first := p.ping(ctx, conn)
+	p.summary()
+	switch {
+	case first != nil:
+		return first
+	case p.sent == 0 || p.times.Count() < p.sent:
+		return &failure{code: exitSilent, err: errSaid}
+	}
+	return nil
+}
+
+// pinger is a ping under way.
+type pinger struct {
+	*pingCmd
+	env   environment
+	addr  string
+	sent  uint64
+	times hist.Histogram
+}
+
+// connect goes through the stages up to a connection, and tells what was agreed on.
+func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Wait)
+	defer cancel()
+	ip, err := resolve(ctx, p.addr)
+	if err != nil {
+		return nil, &failure{code: exitFailed, stage: "name of " + p.addr, err: err, help: "another name, or an address"}
+	}
+	dev, err := f.open("client")
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	conn, err := rdmaio.Dial(ctx, dev, ip, p.config())
+	if err != nil {
+		return nil, explain("connection", ip, err)
+	}
+	s, took := conn.Stats(), time.Since(start)
+	if p.JSON {
+		p.json("start", map[string]any{
+			"address": ip, "provider": p.Provider, "program": p.Program, "version": p.Version, "connect_ns": took,
+			"inline_send_bytes": s.InlineSend, "inline_recv_bytes": s.InlineRecv, "remote_invalidate": s.RemoteInvalidate,
+		})
+	} else if !p.Quiet {
+		fmt.Fprintf(p.env.stdout, "PING %s (%s) over %s, connected in %v: procedure 0 of program %d version %d\n",
+			p.Host, ip, p.Provider, took.Round(time.Microsecond), p.Program, p.Version)
+		fmt.Fprintf(p.env.stdout, "inline at most %d bytes there, %d back\n", s.InlineSend, s.InlineRecv)
+	}
+	p.addr = ip
+	return conn, nil
+}
+
+// ping calls until it is enough, and returns the first error that makes going on pointless.
+func (p *pinger) ping(ctx context.Context, conn *rdmaio.Conn) error {
+	var xids atomic.Uint32
+	xids.Store(uint32(time.Now().UnixNano()))
+	caller := newCaller(conn, &xids)
+	tick := time.NewTicker(max(p.Interval, time.Nanosecond))
+	defer tick.Stop()
+	for p.Count == 0 || p.sent < p.Count {
+		if p.sent > 0 {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		p.sent++
+		limit, cancel := context.WithTimeout(ctx, p.Wait)
+		start := time.Now()
+		err := caller.do(limit, p.Program, p.Version, 0, oncrpc.None(), nil, nil, nil)
+		took := time.Since(start)
+		cancel()
+		switch {
+		case err == nil:
+			p.times.Add(took)
+			p.reply(conn, took)
+		case ctx.Err() != nil:
+			p.sent-- // nobody waited for it to the end
+			return nil
+		case conn.Err() != nil:
+			return p.say(explain("call", p.addr, err))
+		default:
+			f := explain("call", p.addr, err)
+			said := p.say(f)
+			if f.code == exitPeer {
+				return said // it would answer the same again
+			}
+		}
+	}
+	return nil
+}
+
+// reply tells of one.
+func (p *pinger) reply(conn *rdmaio.Conn, took time.Duration) {
+	if p.Quiet {
+		return
+	}
+	credits := conn.Stats().Granted
+	if p.JSON {
+		p.json("reply", map[string]any{"seq": p.sent, "time_ns": took, "credits": credits})
+		return
+	}
+	fmt.Fprintf(p.env.stdout, "reply from %s: seq=%d credits=%d time=%v\n", p.addr, p.sent, credits, rounded(took))
+}
+
+// say tells of a failure now, lest it come behind the summary, and returns it as one that was told.
+func (p *pinger) say(err error) error {
+	var f *failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	if p.JSON {
+		p.json("error", map[string]any{"stage": f.stage, "message": f.err.Error(), "help": f.help, "code": f.code})
+	} else {
+		report(p.env, f)
+	}
+	return &failure{code: f.code, err: errSaid}
+}
+
+func (p *pinger) summary() {
+	n := p.times.Count()
+	if p.JSON {
+		p.json("end", map[string]any{
+			"sent": p.sent, "received": n,
+			"min_ns": p.times.Min(), "mean_ns": p.times.Mean(), "max_ns": p.times.Max(), "mdev_ns": p.times.Deviation(), "p99_ns": p.times.Quantile(0.99),
+		})
+		return
+	}
+	loss := 0.
+	if p.sent > 0 {
+		loss = 100 * float64(p.sent-n) / float64(p.sent)
+	}
+	fmt.Fprintf(p.env.stdout, "--- %s ping statistics ---\n%d calls, %d replies, %.4g%% lost\n", p.Host, p.sent, n, loss)
+	if n > 0 {
+		fmt.Fprintf(p.env.stdout, "rtt min/avg/max/mdev = %v/%v/%v/%v\n",
+			rounded(p.times.Min()), rounded(p.times.Mean()), rounded(p.times.Max()), rounded(p.times.Deviation()))
+	}
+}
+
+// json prints a line.
+func (p *pinger) json(typ string, fields map[string]any) { printJSON(p.env, typ, fields) }
+
+// printJSON prints one object as a line.
+func printJSON(env environment, typ string, fields map[string]any) {
+	fields["v"], fields["type"] = 1, typ
+	line, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // of numbers and strings
+	}
+	fmt.Fprintf(env.stdout, "%s\n", line)
+}
+
+// rounded leaves four digits of a duration.
+func rounded(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 10_000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}

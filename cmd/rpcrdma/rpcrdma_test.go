@@ -1,0 +1,497 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+// buffer is a bytes.Buffer for two goroutines.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// try runs a command line.
+func try(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, err buffer
+	code = run(ctx, args, environment{stdout: &out, stderr: &err})
+	return code, out.String(), err.String()
+}
+
+// serving starts rpcrdma serve and returns the address; the server ends with the test.
+func serving(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var out, errs buffer
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, append([]string{"serve"}, append(args, "127.0.0.1:0")...), environment{stdout: &out, stderr: &errs})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-done; code != exitDone {
+			t.Errorf("serve: exit %d: %s", code, errs.String())
+		}
+	})
+	for range 5000 {
+		for line := range strings.Lines(errs.String()) {
+			if addr, ok := strings.CutPrefix(strings.TrimSpace(line), "ready "); ok {
+				return addr
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("serve is not ready: %s", errs.String())
+	return ""
+}
+
+// Each failure names its stage and what to try, and has its exit code.
+func TestPingStages(t *testing.T) {
+	closed := listener(t, nil)
+	closed.Close()
+	shut := listener(t, func(c net.Conn) { c.Close() })
+	mute := listener(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	for _, tt := range []struct {
+		name string
+		addr string
+		code int
+		want []string
+	}{
+		{"name", "no-such-host.invalid", exitFailed, []string{"name of no-such-host.invalid:20049", "try: "}},
+		{"nobody", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "nobody listens", "is the server running"}},
+		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "something else took the connection"}},
+		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "-W with more time"}},
+		{"program", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewReply(xid, oncrpc.ProgUnavail) }), exitPeer, []string{"call to", "program unavailable", "-prog and -vers"}},
+		{"version", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewProgMismatch(xid, 4, 4) }), exitPeer, []string{"versions 4 to 4"}},
+		{"silence", oncrpcServer(t, nil), exitSilent, []string{"call to", "no answer in time"}},
+		{"transport", wrongVersion(t), exitPeer, []string{"ERR_VERS", "supports versions 2 to 2", "version 1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, _, stderr := try(context.Background(), "ping", "-c", "1", "-W", "300ms", tt.addr)
+			if code != tt.code {
+				t.Errorf("exit %d, want %d", code, tt.code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("%q is not in: %s", want, stderr)
+				}
+			}
+			code, stdout, _ := try(context.Background(), "ping", "-json", "-c", "1", "-W", "300ms", tt.addr)
+			if code != tt.code || !strings.Contains(stdout, `"type":"error"`) {
+				t.Errorf("exit %d: %s", code, stdout)
+			}
+			objects(t, stdout)
+		})
+	}
+}
+
+// listener accepts connections and leaves each to a function.
+func listener(t *testing.T, serve func(net.Conn)) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Add(1)
+	var mu sync.Mutex
+	var conns []net.Conn
+	go func() {
+		defer wg.Done()
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+			wg.Add(1)
+			go func() { defer wg.Done(); serve(c) }()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range conns {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return l
+}
+
+// oncrpcServer answers each Call by what reply makes; nil: not at all.
+func oncrpcServer(t *testing.T, reply func(xid uint32) *oncrpc.Message) string {
+	t.Helper()
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []*rdmaio.Request
+	var mu sync.Mutex
+	answer := func(r *rdmaio.Request, m *oncrpc.Message) {
+		e := xdr.NewEncoder(nil)
+		_ = m.EncodeXDR(e)
+		r.Reply(rdmaio.Message{Inline: e.Bytes()}, nil)
+	}
+	s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if reply != nil {
+			answer(r, reply(binary.BigEndian.Uint32(r.Message)))
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		held = append(held, r)
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		mu.Lock()
+		for _, r := range held {
+			answer(r, oncrpc.NewReply(binary.BigEndian.Uint32(r.Message), oncrpc.Success))
+		}
+		mu.Unlock()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Addr()
+}
+
+// wrongVersion is a server of RPC-over-RDMA version 2 alone: it answers all by ERR_VERS, 28 bytes by hand (RFC 8166 §4.5).
+func wrongVersion(t *testing.T) string {
+	t.Helper()
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := dev.Listen(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for {
+			req, err := l.Accept(ctx)
+			if err != nil {
+				return
+			}
+			wg.Add(1)
+			go func() { defer wg.Done(); answerVersion(t, ctx, dev, req) }()
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		l.Close()
+		wg.Wait()
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr()
+}
+
+func answerVersion(t *testing.T, ctx context.Context, dev verbs.Device, req verbs.ConnRequest) {
+	must := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	pd, err := dev.AllocPD()
+	must(err)
+	event := make(chan struct{}, 16)
+	cq, err := dev.CreateCQ(16, func() { event <- struct{}{} })
+	must(err)
+	qp, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, MaxRecvWR: 4, MaxSendSGE: 1, MaxRecvSGE: 1})
+	must(err)
+	buf := make([]byte, 8192)
+	mr, err := pd.RegisterMemory(buf, verbs.AccessLocalWrite)
+	must(err)
+	_, err = qp.PostRecv([]verbs.RecvWR{{WRID: 1, SGL: []verbs.SGE{{MR: mr, Length: 4096}}}})
+	must(err)
+	must(cq.Arm(false))
+	_, err = req.Accept(ctx, qp, nil)
+	must(err)
+	var wcs [4]verbs.WC
+	for range 2 {
+		select {
+		case <-event:
+		case <-ctx.Done():
+		}
+		n, err := cq.Poll(wcs[:])
+		must(err)
+		if n > 0 && wcs[0].Opcode == verbs.WCRecv && wcs[0].Status == verbs.StatusSuccess {
+			m := append([]byte(nil), buf[:8]...) // XID and version
+			for _, w := range []uint32{1, 4, 1, 2, 2} {
+				m = binary.BigEndian.AppendUint32(m, w) // credits, RDMA_ERROR, ERR_VERS, low, high
+			}
+			copy(buf[4096:], m)
+			_, err = qp.PostSend([]verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: []verbs.SGE{{MR: mr, Offset: 4096, Length: len(m)}}}})
+			must(err)
+			must(cq.Arm(false))
+		}
+	}
+	<-ctx.Done()
+	must(qp.Close())
+	must(mr.Deregister())
+	must(cq.Close())
+	must(pd.Close())
+}
+
+// objects parses JSON lines, and checks what all of them have.
+func objects(t *testing.T, text string) (list []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var o map[string]any
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if o["v"] != 1. || o["type"] == "" {
+			t.Errorf("no version and type: %s", line)
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// A server that is alive.
+func TestPing(t *testing.T) {
+	addr := serving(t)
+	code, stdout, stderr := try(context.Background(), "ping", "-c", "3", "-i", "1ms", addr)
+	if code != exitDone || stderr != "" || strings.Count(stdout, "reply from "+addr) != 3 || !strings.Contains(stdout, "3 calls, 3 replies, 0% lost") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	code, stdout, _ = try(context.Background(), "ping", "-json", "-c", "2", "-i", "1ms", "-inline", "8k", "-prog", "7", "-vers", "9", addr)
+	all := objects(t, stdout)
+	if code != exitDone || len(all) != 4 || all[0]["inline_send_bytes"] != 4096. || all[3]["received"] != 2. {
+		t.Errorf("exit %d\n%s", code, stdout)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // as by a signal
+	defer cancel()
+	code, stdout, _ = try(ctx, "ping", "-i", "1ms", "-q", addr)
+	if code != exitDone || strings.Contains(stdout, "reply from") || !strings.Contains(stdout, " 0% lost") {
+		t.Errorf("exit %d\n%s", code, stdout)
+	}
+}
+
+// All ways to measure, over both providers, each moving what it says.
+func TestPerf(t *testing.T) {
+	addr := serving(t)
+	for _, args := range [][]string{
+		{"-provider", "mem"},
+		{"-provider", "mem", "-R", "-size", "20000", "-depth", "3"},
+		{"-size", "1"},
+		{"-size", "100k", "-depth", "4", "-P", "2", addr},
+		{"-R", "-size", "33333", "-depth", "40", addr},
+		{"-bidir", "-size", "5000", "-depth", "2", "-inline", "2048", addr},
+	} {
+		args = append([]string{"perf", "-n", "200", "-t", "10ms", "-verify"}, args...)
+		code, stdout, stderr := try(context.Background(), args...)
+		if code != exitDone || stderr != "" || !strings.Contains(stdout, "p99.9 ") || !strings.Contains(stdout, "processor time") {
+			t.Errorf("%v: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+		code, stdout, _ = try(context.Background(), append(args, "-json", "-histogram")...)
+		all := objects(t, stdout)
+		end := all[len(all)-1]
+		if code != exitDone || all[0]["type"] != "start" || end["type"] != "end" || end["calls"] != 200. {
+			t.Errorf("%v: exit %d\n%s", args, code, stdout)
+		}
+		if end["data_bytes"] != 200*all[0]["size_bytes"].(float64) {
+			t.Errorf("%v: %v bytes", args, end["data_bytes"])
+		}
+		var n float64
+		for _, b := range end["histogram"].([]any) {
+			n += b.(map[string]any)["count"].(float64)
+		}
+		if n != 200 {
+			t.Errorf("%v: %v calls in the histogram", args, n)
+		}
+	}
+}
+
+// A measurement by time reports as it goes, and once more; its quantiles are in order.
+func TestPerfIntervals(t *testing.T) {
+	code, stdout, _ := try(context.Background(), "perf", "-provider", "mem", "-t", "120ms", "-i", "30ms", "-json")
+	all := objects(t, stdout)
+	if code != exitDone || len(all) < 4 {
+		t.Fatalf("exit %d\n%s", code, stdout)
+	}
+	var calls float64
+	for _, o := range all[1 : len(all)-1] {
+		if o["type"] != "interval" {
+			t.Errorf("%v", o["type"])
+		}
+		calls += o["calls"].(float64)
+	}
+	end := all[len(all)-1]
+	if end["calls"].(float64) < calls {
+		t.Errorf("%v calls in all, %v in the intervals", end["calls"], calls)
+	}
+	last := 0.
+	for _, q := range []string{"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"} {
+		if v := end[q].(float64); v < last {
+			t.Errorf("%s is %v, less than the one before", q, v)
+		} else {
+			last = v
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond) // as by a signal: it ends with a summary
+	defer cancel()
+	code, stdout, _ = try(ctx, "perf", "-provider", "mem", "-t", "1s", "-histogram")
+	if code != exitDone || !strings.Contains(stdout, "time of a call") || !strings.Contains(stdout, "up to ") {
+		t.Errorf("exit %d\n%s", code, stdout)
+	}
+}
+
+// A server that goes away in the middle is an error, not a result.
+func TestPerfLosesServer(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var out, errs buffer
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, []string{"serve", "-json", "127.0.0.1:0"}, environment{stdout: &out, stderr: &errs})
+	}()
+	for !strings.Contains(out.String(), "ready") {
+		time.Sleep(time.Millisecond)
+	}
+	addr := objects(t, out.String())[0]["address"].(string)
+	time.AfterFunc(100*time.Millisecond, cancel)
+	code, _, stderr := try(context.Background(), "perf", "-t", "1h", addr)
+	if code != exitFailed || !strings.Contains(stderr, "call to "+addr) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if code := <-done; code != exitDone {
+		t.Errorf("serve: exit %d: %s", code, errs.String())
+	}
+}
+
+// The trace and the capture of a ping can be read; Wireshark knows the packets.
+func TestTraceAndCapture(t *testing.T) {
+	addr := serving(t)
+	dir := t.TempDir()
+	ladder, capture := filepath.Join(dir, "ladder.txt"), filepath.Join(dir, "ping.pcapng")
+	if code, _, stderr := try(context.Background(), "ping", "-c", "2", "-i", "1ms", "-trace", ladder, "-pcap", capture, addr); code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	text, err := os.ReadFile(ladder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"dial", "post", "complete", "close-qp"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is not in the trace:\n%s", want, text)
+		}
+	}
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("tshark is not installed: the capture was written and not read")
+	}
+	out, err := exec.Command(tshark, "-r", capture, "-T", "fields", "-e", "_ws.col.Protocol", "-e", "_ws.malformed").CombinedOutput()
+	if err != nil || strings.Count(string(out), "NFS") != 4 || strings.Contains(strings.ToLower(string(out)), "malformed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if code, _, stderr := try(context.Background(), "ping", "-pcap", filepath.Join(dir, "no", "such"), addr); code != exitFailed || !strings.Contains(stderr, "pcap") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// What is wrong with a command line is said, with exit code 2.
+func TestUsage(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"pong", "pong"},
+		{"ping", "host"},
+		{"ping -provider verbs x", "provider"},
+		{"ping -provider mem x", "within this process"},
+		{"ping localhost:x", "port"},
+		{"ping localhost:0", "port 0"},
+		{"perf -size 2000m", "size"},
+		{"perf -size 1q", "1q"},
+		{"perf -depth 0", "-depth is 0"},
+		{"perf -P 5000", "-P is 5000"},
+		{"perf -t 0s", "-t is 0s"},
+		{"serve -provider mem", "perf -provider mem"},
+		{"help nothing", "no help on"},
+		{"ping -nonsense x", "nonsense"},
+	} {
+		code, stdout, stderr := try(context.Background(), strings.Fields(tt.args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit %d, %q, %q", tt.args, code, stdout, stderr)
+		}
+	}
+	for _, args := range []string{"", "help", "-h", "ping -help", "help perf", "help serve", "help version", "help exit-codes", "version"} {
+		code, stdout, stderr := try(context.Background(), strings.Fields(args)...)
+		if code != exitDone || stdout == "" || stderr != "" {
+			t.Errorf("%q: exit %d, %q", args, code, stderr)
+		}
+	}
+	if code, _, stderr := try(context.Background(), "perf", "-provider", "mem", "-inline", "5"); code != exitFailed || !strings.Contains(stderr, "InlineSend") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// The examples of the help parse; those that need no server run.
+func TestHelpExamples(t *testing.T) {
+	t.Chdir(t.TempDir()) // one writes a file
+	n := 0
+	for _, topic := range []string{"", "ping", "perf", "serve"} {
+		text, _ := help(topic)
+		for line := range strings.Lines(text) {
+			fields := strings.Fields(line)
+			if len(fields) < 2 || fields[0] != "rpcrdma" || !strings.HasPrefix(line, "  rpcrdma") {
+				continue
+			}
+			n++
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel() // all end at once
+			args, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
+			code, _, stderr := try(ctx, strings.Fields(args)[1:]...)
+			if code == exitUsage {
+				t.Errorf("%s: %s", args, stderr)
+			}
+		}
+	}
+	if n < 14 {
+		t.Errorf("%d examples found", n)
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+type serveCmd struct {
+	Quiet bool `short:"q"`
+	JSON  bool `name:"json"`
+	deviceFlags
+	Addr string `arg:"" optional:"" default:":20049"`
+}
+
+// run serves until the context ends.
+func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
+	if c.Provider == "mem" {
+		return &failure{
+			code: exitUsage, stage: "serve", err: errors.New("nobody else could reach a server of the provider mem"),
+			help: "rpcrdma perf -provider mem, which has client and server in one process",
+		}
+	}
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		c.Addr = net.JoinHostPort(c.Addr, defaultPort)
+	}
+	f, err := newFabric(&c.deviceFlags, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	dev, err := f.open("server")
+	if err != nil {
+		return err
+	}
+	cfg := c.config()
+	if !c.Quiet {
+		cfg.Logger = slog.New(slog.NewTextHandler(env.stderr, nil))
+	}
+	s, err := rdmaio.Listen(ctx, dev, c.Addr, service{}, cfg)
+	if err != nil {
+		fail := &failure{code: exitFailed, stage: "listen", err: err}
+		if errors.Is(err, verbs.ErrAddressInUse) {
+			fail.help = "another port, or 0 for any that is free"
+		}
+		return fail
+	}
+	if c.JSON {
+		line, _ := json.Marshal(map[string]any{"v": 1, "type": "ready", "address": s.Addr(), "provider": c.Provider})
+		fmt.Fprintf(env.stdout, "%s\n", line)
+	}
+	fmt.Fprintf(env.stderr, "ready %s\n", s.Addr())
+	<-ctx.Done()
+	return s.Close()
+}

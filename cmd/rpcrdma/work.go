@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// errData: what came is not what was sent.
+var errData = errors.New("the data is not what it should be")
+
+// call makes one call and checks what is said of it.
+func (w *worker) call(ctx context.Context) error {
+	if w.read {
+		return w.readCall(ctx)
+	}
+	data := perf.Pattern(w.seed, int(w.m.Size))
+	args := perf.WriteArgs{Data: data}
+	if w.m.Verify {
+		args.Check = crc32.ChecksumIEEE(data)
+	}
+	var res perf.WriteRes
+	err := w.caller.do(ctx, perf.Program, perf.Version1, perf.ProcWrite, oncrpc.None(), &args, &res, nil)
+	switch {
+	case err != nil:
+		return err
+	case int(res.Count) != len(data) || !res.Good:
+		return fmt.Errorf("%w: the server received %d bytes of %d, good: %v", errData, res.Count, len(data), res.Good)
+	}
+	return nil
+}
+
+func (w *worker) readCall(ctx context.Context) error {
+	args := perf.ReadArgs{Count: uint32(w.m.Size), Seed: w.seed}
+	var res perf.ReadRes
+	err := w.caller.do(ctx, perf.Program, perf.Version1, perf.ProcRead, oncrpc.None(), &args, &res, w.placeFor())
+	switch {
+	case err != nil:
+		return err
+	case len(res.Data) != int(w.m.Size):
+		return fmt.Errorf("%w: %d bytes came, want %d", errData, len(res.Data), w.m.Size)
+	case w.m.Verify && !bytes.Equal(res.Data, perf.Pattern(w.seed, int(w.m.Size))):
+		return fmt.Errorf("%w: %d bytes at seed %d", errData, len(res.Data), w.seed)
+	}
+	return nil
+}
+
+// placeFor offers memory for data that does not come inline.
+func (w *worker) placeFor() []byte {
+	const head = 28 + 24 + 4 // of RPC over RDMA, of the RPC reply, of the data
+	if int(w.m.Size)+head <= w.caller.conn.Stats().InlineRecv {
+		return nil
+	}
+	return w.place
+}
