@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -187,11 +188,31 @@ func (c *checker) imports(pkg, file string, syntax *ast.File, row *Row, isTest b
 			continue // the parser has taken it, so it cannot happen
 		}
 		line := c.fset.Position(spec.Pos()).Line
+		if imported == "C" && asanOnly(syntax) {
+			continue
+		}
 		rule, problem := c.importProblem(pkg, path.Base(file), imported, row, isTest)
 		if rule != "" {
 			c.report(file, line, rule, "import %q: %s", imported, problem)
 		}
 	}
+}
+
+// asanOnly reports whether only -asan builds a file: that needs a C compiler anyway.
+func asanOnly(syntax *ast.File) bool {
+	for _, group := range syntax.Comments {
+		for _, comment := range group.List {
+			expr, err := constraint.Parse(comment.Text)
+			if err != nil || comment.Pos() > syntax.Package {
+				continue
+			}
+			without := func(others bool) bool {
+				return expr.Eval(func(tag string) bool { return tag != "asan" && others })
+			}
+			return !without(true) && !without(false)
+		}
+	}
+	return false
 }
 
 // importProblem returns the rule that the import breaks and what to say of it,

@@ -13,6 +13,11 @@
 // the end of a registration waits for the pins to go. So it is short: a pin may
 // wait for a peer only if Owner.Hurry makes it end.
 //
+// # Checked memory
+//
+// Builds with the race detector, with AddressSanitizer or with the tags memcheck
+// and memguard watch over the memory of Alloc: see ladder.go.
+//
 // # Locks
 //
 // In this order: a Mutex (the provider's lock), Domain, Region, Device,

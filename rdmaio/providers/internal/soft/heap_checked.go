@@ -1,0 +1,85 @@
+//go:build (race || asan || memcheck) && !(memguard && linux)
+
+package soft
+
+import "fmt"
+
+const (
+	zone       = 64      // bytes before and behind a buffer, at least
+	asideBytes = 1 << 20 // of freed memory of a domain, at most
+)
+
+// heap makes the memory of Alloc with zones around it, and keeps freed memory
+// for a while to see whether somebody still writes to it.
+type heap struct {
+	blocks map[*byte]*block
+	aside  []*block // freed, oldest first
+	bytes  int      // of those
+}
+
+// block is a buffer with its zones.
+type block struct {
+	whole, buf []byte
+	at         int // of buf in whole
+	origin     origin
+}
+
+func (h *heap) alloc(size int) ([]byte, error) {
+	whole := make([]byte, zone+size+align-1+zone)
+	b := &block{whole: whole, buf: aligned(whole, zone, size), origin: here()}
+	b.at = int(address(b.buf) - address(whole))
+	fill(b.before())
+	fill(b.behind())
+	forbid(b.before())
+	forbid(b.behind())
+	if h.blocks == nil {
+		h.blocks = make(map[*byte]*block)
+	}
+	h.blocks[&b.buf[0]] = b
+	return b.buf, nil
+}
+
+func (b *block) before() []byte { return b.whole[:b.at] }
+func (b *block) behind() []byte { return b.whole[b.at+len(b.buf):] }
+
+// free takes a buffer of alloc's back.
+func (h *heap) free(buf []byte) {
+	b := h.blocks[&buf[0]]
+	delete(h.blocks, &buf[0])
+	allow(b.whole)
+	if i := damage(b.before()); i >= 0 {
+		b.fail("byte %d before it was written", b.at-i)
+	}
+	if i := damage(b.behind()); i >= 0 {
+		b.fail("byte %d behind it was written", i+1)
+	}
+	fill(b.buf)
+	forbid(b.whole)
+	h.aside = append(h.aside, b)
+	h.bytes += len(b.whole)
+	for h.bytes > asideBytes {
+		h.release()
+	}
+}
+
+// release gives the oldest freed buffer to the garbage collector.
+func (h *heap) release() {
+	b := h.aside[0]
+	h.aside = h.aside[1:]
+	h.bytes -= len(b.whole)
+	allow(b.whole)
+	if i := damage(b.whole); i >= 0 {
+		b.fail("byte %d of it was written after Free", i-b.at)
+	}
+}
+
+// close checks what is set aside.
+func (h *heap) close() {
+	for len(h.aside) > 0 {
+		h.release()
+	}
+}
+
+func (b *block) fail(what string, n int) {
+	panic(fmt.Sprintf("soft: memory check: buffer of %d bytes: "+what+"; allocated by%v", len(b.buf), n, b.origin))
+}

@@ -1,0 +1,83 @@
+//go:build memguard && linux
+
+package soft
+
+import (
+	"fmt"
+	"syscall"
+)
+
+const asideBytes = 64 << 20 // of address space of a domain's freed memory, at most
+
+var page = syscall.Getpagesize()
+
+// heap maps the memory of Alloc, up to the end of its last page, between pages
+// that cannot be touched. Freed memory cannot be touched either.
+type heap struct {
+	blocks map[*byte]*block
+	aside  [][]byte // freed mappings, oldest first
+	bytes  int      // of those
+}
+
+type block struct {
+	mapping, slack []byte // slack: what alignment leaves behind the buffer
+	size           int
+	origin         origin
+}
+
+func (h *heap) alloc(size int) ([]byte, error) {
+	room := (size + align - 1) &^ (align - 1)
+	inner := (room + page - 1) &^ (page - 1)
+	mapping, err := syscall.Mmap(-1, 0, inner+2*page, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		return nil, fmt.Errorf("map %d bytes: %w", inner+2*page, err)
+	}
+	if err := syscall.Mprotect(mapping[page:page+inner], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+		syscall.Munmap(mapping)
+		return nil, fmt.Errorf("allow %d mapped bytes: %w", inner, err)
+	}
+	at := page + inner - room
+	buf := mapping[at : at+size : at+size]
+	b := &block{mapping: mapping, slack: mapping[at+size : at+room], size: size, origin: here()}
+	fill(b.slack)
+	if h.blocks == nil {
+		h.blocks = make(map[*byte]*block)
+	}
+	h.blocks[&buf[0]] = b
+	return buf, nil
+}
+
+// free takes a buffer of alloc's back.
+func (h *heap) free(buf []byte) {
+	b := h.blocks[&buf[0]]
+	delete(h.blocks, &buf[0])
+	if i := damage(b.slack); i >= 0 {
+		panic(fmt.Sprintf("soft: memory check: buffer of %d bytes: byte %d behind it was written; allocated by%v", b.size, i+1, b.origin))
+	}
+	must(syscall.Mprotect(b.mapping, syscall.PROT_NONE))
+	h.aside = append(h.aside, b.mapping)
+	h.bytes += len(b.mapping)
+	for h.bytes > asideBytes {
+		h.release()
+	}
+}
+
+// release unmaps the oldest freed buffer.
+func (h *heap) release() {
+	m := h.aside[0]
+	h.aside = h.aside[1:]
+	h.bytes -= len(m)
+	must(syscall.Munmap(m))
+}
+
+func (h *heap) close() {
+	for len(h.aside) > 0 {
+		h.release()
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("soft: memory check: %v", err))
+	}
+}

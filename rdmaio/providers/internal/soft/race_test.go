@@ -1,0 +1,51 @@
+//go:build race
+
+package soft
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Step 1: the race detector sees an application that uses bytes while they are
+// the peer's, because registered memory is Go heap and no lock covers a copy. It
+// does not see one that waits for the end of the registration.
+func TestStep1(t *testing.T) {
+	const chosen = "SOFT_RACE_FAULT"
+	if what := os.Getenv(chosen); what != "" {
+		pd := newDomain(t)
+		mr, err := pd.RegisterMemory(alloc(t, pd, 8), verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf, key, at := mr.Bytes(), mr.RKey(), mr.RemoteAddr()
+		var wg sync.WaitGroup
+		wg.Go(func() { // the peer
+			if e, reason := pd.Remote(key, at, 8, verbs.AccessRemoteWrite); reason == "" && e.Pin() {
+				copy(e.Bytes(), "overlaps")
+				e.Unpin()
+			}
+		})
+		if what == "late" {
+			if err := mr.Invalidate(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		buf[3]++
+		wg.Wait()
+		return
+	}
+	for what, seen := range map[string]bool{"late": false, "early": true} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestStep1$")
+		cmd.Env = append(os.Environ(), chosen+"="+what)
+		out, err := cmd.CombinedOutput()
+		if found := strings.Contains(string(out), "DATA RACE"); found != seen || (err != nil) != seen {
+			t.Errorf("application %s: %v, reported %v, want %v\n%s", what, err, found, seen, out)
+		}
+	}
+}
