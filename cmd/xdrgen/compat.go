@@ -33,7 +33,7 @@ func (c *compatCmd) run(env environment) int {
 		return usage(env, err)
 	}
 	var states [2]compat.State
-	for i, name := range []string{c.Old, c.New} {
+	for i, name := range []string{atCommit(c.Old, c.New), atCommit(c.New, c.Old)} {
 		r, err := compileState(name, o)
 		if err != nil {
 			return failed(env, err)
@@ -73,6 +73,15 @@ func (c *compatCmd) run(env environment) int {
 		return exitFindings
 	}
 	return exitClean
+}
+
+// atCommit completes git:REF, which stands for what the other state is, at that
+// commit.
+func atCommit(name, other string) string {
+	if ref, ok := strings.CutPrefix(name, "git:"); ok && !strings.Contains(ref, ":") && !strings.HasPrefix(other, "git:") {
+		return name + ":" + other
+	}
+	return name
 }
 
 // print writes a change for people: an error where it breaks something, a
@@ -190,21 +199,4 @@ func writeLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
-}
-
-// helpCompatRules is the table of rules.
-func helpCompatRules() string {
-	var b strings.Builder
-	b.WriteString("What compat knows of changes: do they break the wire, Go source; does an old\npeer read what a new one sends (o>n), and the reverse (n>o)?\n\n")
-	fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", "code", "rule", "wire", "source", "o>n", "n>o")
-	for _, r := range compat.Rules() {
-		e := r.Effects
-		fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", r.Code, r.Name, e.Wire, e.Source, e.OldReadsNew, e.NewReadsOld)
-		b.WriteString("         " + r.Reason)
-		if r.Section != "" {
-			b.WriteString(" (" + r.Section + ")")
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
 }

@@ -92,7 +92,7 @@ func TestCompat(t *testing.T) {
 		"old empty":            "1: empty: no .x files",
 		"old":                  "2: expected",
 		"-allow sources old o": `2: -allow: found "sources", expected source`,
-		"git:HEAD old":         "1: found git:HEAD, expected git:REF:path",
+		"git:HEAD git:HEAD":    "1: found git:HEAD, expected git:REF:path",
 		"git:--x:old old":      "1: found git:--x:old, expected git:REF:path",
 	} {
 		_, stderr, code := runCommand(t, append([]string{"compat"}, strings.Fields(args)...)...)
@@ -153,13 +153,16 @@ func TestCompatGit(t *testing.T) {
 			t.Fatalf("git %s: %v\n%s", args, err, out)
 		}
 	}
-	for name, text := range map[string]string{"p.x": "struct r { hyper a; };\n", "x/one/one.x": "struct s { int a; int b; };\n"} {
+	for name, text := range map[string]string{"p.x": "struct r { hyper a; };\n", "q.x": "struct r { hyper a; };\n", "x/one/one.x": "struct s { int a; int b; };\n"} {
 		if err := os.WriteFile(filepath.FromSlash(name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	tests := []struct{ in, args, rules string }{
 		{".", "git:old:p.x p.x", "type-wire"},
+		{".", "git:old p.x", "type-wire"},
+		{".", "git:old:p.x q.x", "type-wire"}, // the file has another name now
+		{"x", "git:HEAD one", "field-added"},
 		{".", "git:HEAD:x/one x/one", "field-added"},
 		{".", "-I x git:old:x/two/two.x x/two/two.x", "field-added"},
 		{"x", "git:old:one/one.x one/one.x", "field-added"},

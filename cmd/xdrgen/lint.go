@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
@@ -42,18 +41,4 @@ func (c *lintCmd) run(env environment) int {
 		return exitFindings
 	}
 	return exitClean
-}
-
-// helpLintRules is the table of rules.
-func helpLintRules() string {
-	var b strings.Builder
-	b.WriteString("What lint looks for:\n")
-	for _, r := range lint.Rules() {
-		fmt.Fprintf(&b, "\n%s %s (%s)", r.Code, r.Name, r.Level)
-		if r.Section != "" {
-			b.WriteString(" " + r.Section)
-		}
-		fmt.Fprintf(&b, "\n  %s\n  fix: %s\n", r.Reason, r.Fix)
-	}
-	return b.String()
 }

@@ -22,7 +22,7 @@ func compileState(name string, o sema.Options) (*sema.Result, error) {
 	if rest, ok := strings.CutPrefix(name, "git:"); ok {
 		ref, file, ok := strings.Cut(rest, ":")
 		if !ok || ref == "" || file == "" || strings.HasPrefix(ref, "-") {
-			return nil, fmt.Errorf("found %s, expected git:REF:path", name)
+			return nil, fmt.Errorf("found %s, expected git:REF:path, or git:REF beside a file", name)
 		}
 		g, err := openGit(ref)
 		if err != nil {

@@ -49,11 +49,12 @@ Exit code 3 if something breaks that is not allowed.
 
 Usage: xdrgen compat [-allow what,...] [-all] [-format text|json] [-I dir] [-D name=value] OLD NEW
 
-OLD and NEW are files, folders of .x files, or either at a commit: git:REF:path.
+OLD and NEW are files, folders of .x files, or either at a commit: git:REF:path,
+or git:REF for the other one's path.
 
 Examples:
   xdrgen compat old/proto.x proto.x
-  xdrgen compat git:HEAD:proto.x proto.x
+  xdrgen compat git:HEAD proto.x
   xdrgen compat -allow source,member-added git:v1.2.0:spec/x/proto spec/x/proto
 
 Declarations are matched by name, then by their form on the wire, so a new name

@@ -3,6 +3,7 @@ package compat
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
@@ -78,6 +79,9 @@ func fieldNames(fields []*ir.Field) map[string]*ir.Field {
 // gap compares what stands between two fields that kept name and place. inOld
 // and inNew find those that went elsewhere.
 func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) {
+	if c.regrouped(where, old, new, inOld, inNew) {
+		return
+	}
 	j, tries := 0, 0
 	var added []*ir.Field
 	for _, f := range old {
@@ -85,7 +89,7 @@ func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[stri
 			continue // reported where it is now
 		}
 		k := j
-		for k < len(new) && (inOld[new[k].Name] != nil || !same(f.Type, new[k].Type)) {
+		for k < len(new) && (inOld[new[k].Name] != nil || !c.twins(f.Type, new[k].Type) && !same(f.Type, new[k].Type)) {
 			if k++; tries > maxGuesses {
 				k = len(new)
 			}
@@ -109,6 +113,45 @@ func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[stri
 		}
 		c.add(FieldAdded, where+"."+g.Name, noPlace, g.Pos, "field %s of %s is new", g.Name, where)
 	}
+}
+
+// regrouped reports fields that were put into a struct, or taken out of one, as
+// such: what stands in the gap has other names, but is sent as before.
+func (c *comparer) regrouped(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) bool {
+	if len(old) == len(new) || len(old) == 0 || len(new) == 0 {
+		return false
+	}
+	for _, f := range old {
+		if inNew[f.Name] != nil {
+			return false
+		}
+	}
+	for _, f := range new {
+		if inOld[f.Name] != nil {
+			return false
+		}
+	}
+	x, ok := flatFields(old)
+	y, fits := flatFields(new)
+	if !ok || !fits || !(wire{}).items(x, y) {
+		return false
+	}
+	c.add(FieldsRegrouped, where+"."+new[0].Name, stretch(old), stretch(new), "%s of %s is sent as %s was", names(new), where, names(old))
+	return true
+}
+
+// stretch is the place of fields that follow each other.
+func stretch(fields []*ir.Field) source.Span {
+	return fields[0].Pos.To(fields[len(fields)-1].Pos)
+}
+
+// names lists fields for people.
+func names(fields []*ir.Field) string {
+	var out []string
+	for _, f := range fields {
+		out = append(out, f.Name)
+	}
+	return strings.Join(out, ", ")
 }
 
 // maxTable limits the table of common.

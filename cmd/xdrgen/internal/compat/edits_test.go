@@ -50,6 +50,10 @@ func typeEdits() []edit {
 		{"field removed", ab, "struct s { int b; };\n", []string{"bbbb field-removed struct s.a"}},
 		{"field renamed", ab, "struct s { int a; int z; };\n", []string{"oboo field-renamed struct s.z"}},
 		{
+			"field renamed, its type changed as well", "struct t { int x; };\nstruct s { int a; t b; };\n", "struct t { hyper x; };\nstruct s { int a; t z; };\n",
+			[]string{"bbbb type-wire struct t.x", "oboo field-renamed struct s.z"},
+		},
+		{
 			"field renamed, another added", ab, "struct s { int z; int y; int b; };\n",
 			[]string{"oboo field-renamed struct s.z", "bobb field-added struct s.y"},
 		},
@@ -60,7 +64,23 @@ func typeEdits() []edit {
 		},
 		{
 			"fields into a struct", "struct s { int a; int b; int c; };\n", "struct t { int b; int c; };\nstruct s { int a; t t; };\n",
-			[]string{"oooo declaration-added struct t", "bobb field-added struct s.t", "bbbb field-removed struct s.b", "bbbb field-removed struct s.c"},
+			[]string{"oooo declaration-added struct t", "oboo fields-regrouped struct s.t"},
+		},
+		{
+			"struct inlined", "struct t { int b; hyper c; };\nstruct s { int a; t t; int z; };\n", "struct s { int a; int b; hyper c; int z; };\n",
+			[]string{"oboo fields-regrouped struct s.b", "oboo declaration-removed struct t"},
+		},
+		{
+			"struct inlined, one field of another size", "struct t { int b; int c; };\nstruct s { int a; t t; };\n", "struct s { int a; int b; hyper c; };\n",
+			[]string{"bobb field-added struct s.b", "bobb field-added struct s.c", "oboo declaration-removed struct t", "bbbb field-removed struct s.t"},
+		},
+		{
+			"anonymous struct gets a name", "struct s { struct { int a; hyper b; } x; };\n", "struct x { int a; hyper b; };\nstruct s { x x; };\n",
+			[]string{"oboo declaration-renamed struct x"},
+		},
+		{
+			"a bound that both write differently", "const N = 4;\nstruct s { opaque a<N>; };\n", "const M = 4;\nconst N = M;\nstruct s { opaque a<4>; };\n",
+			[]string{"oooo declaration-added const M"},
 		},
 
 		{"other type", ab, "struct s { int a; hyper b; };\n", []string{"bbbb type-wire struct s.b"}},
@@ -217,6 +237,10 @@ func programEdits() []edit {
 		{"procedure renamed", p(both), p(null + " int G(int) = 1;"), []string{"oboo procedure-renamed program P V G"}},
 		{"procedure renumbered", p(both), p(null + " int F(int) = 2;"), []string{"bobb procedure-number program P V F"}},
 		{"argument added", p(both), p(null + " int F(int, int) = 1;"), []string{"bobb field-added program P V F.arg2"}},
+		{
+			"arguments into a struct", p(null + " int F(int, hyper) = 1;"), "struct args { int a; hyper b; };\n" + p(null+" int F(args) = 1;"),
+			[]string{"oooo declaration-added struct args", "oboo fields-regrouped program P V F.arg1"},
+		},
 		{"argument of another type", p(both), p(null + " int F(hyper) = 1;"), []string{"bbbb type-wire program P V F.arg1"}},
 		{"result to void", p(both), p(null + " void F(int) = 1;"), []string{"bbbb void-changed program P V F result"}},
 		{"result of another type", p(both), p(null + " hyper F(int) = 1;"), []string{"bbbb type-wire program P V F result"}},

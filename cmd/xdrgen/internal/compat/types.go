@@ -11,7 +11,7 @@ func (c *comparer) types(where string, old, new *ir.Type, said bool) {
 		}
 		return
 	}
-	if old.Ref != nil && new.Ref != nil && old.Kind == new.Kind && c.twin[old.Ref] == new.Ref {
+	if c.twins(old, new) {
 		return // reported at the declaration
 	}
 	c.form(where, old, new, said)
@@ -45,7 +45,7 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 		}
 	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray:
 		c.types(where+"[]", a.Elem, b.Elem, said)
-	case a.Ref != nil && b.Ref != nil && a.Kind == b.Kind && c.twin[a.Ref] == b.Ref:
+	case c.twins(a, b):
 	case hypers(a) && hypers(b):
 		if a.Kind != b.Kind {
 			c.add(TypeValues, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
@@ -57,6 +57,11 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 	default:
 		c.add(TypeWire, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
 	}
+}
+
+// twins reports whether two types name two states of one declaration.
+func (c *comparer) twins(a, b *ir.Type) bool {
+	return a.Ref != nil && b.Ref != nil && a.Kind == b.Kind && c.twin[a.Ref] == b.Ref
 }
 
 // comparable reports whether two types without typedefs are of one kind, so

@@ -48,8 +48,8 @@ func Markdown(entries []Entry) string {
 	b.WriteString("# Findings of xdrgen\n\n" +
 		"Made by `go test ./cmd/xdrgen/internal/explain -update` from the texts of `xdrgen explain`; each wrong example\n" +
 		"has the finding it stands under, and each right one has none. Errors have no meaning, or several; warnings have\n" +
-		"one reading only, and fail the check with `-strict`. The rules of lint and compat are in `xdrgen help lint-rules` and\n" +
-		"`xdrgen help compat-rules`.\n")
+		"one reading only, and fail the check with `-strict`. The rules of lint and compat are in\n" +
+		"[rules.md](rules.md).\n")
 	last := ""
 	for _, e := range entries {
 		if group := e.Code[:5]; group != last {

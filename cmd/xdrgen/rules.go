@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
+)
+
+// helpLintRules is the table of rules.
+func helpLintRules() string {
+	var b strings.Builder
+	b.WriteString("What lint looks for:\n")
+	for _, r := range lint.Rules() {
+		fmt.Fprintf(&b, "\n%s %s (%s)", r.Code, r.Name, r.Level)
+		if r.Section != "" {
+			b.WriteString(" " + r.Section)
+		}
+		fmt.Fprintf(&b, "\n  %s\n  fix: %s\n", r.Reason, r.Fix)
+	}
+	return b.String()
+}
+
+// helpCompatRules is the table of rules.
+func helpCompatRules() string {
+	var b strings.Builder
+	b.WriteString("What compat knows of changes: do they break the wire, Go source; does an old\npeer read what a new one sends (o>n), and the reverse (n>o)?\n\n")
+	fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", "code", "rule", "wire", "source", "o>n", "n>o")
+	for _, r := range compat.Rules() {
+		e := r.Effects
+		fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", r.Code, r.Name, e.Wire, e.Source, e.OldReadsNew, e.NewReadsOld)
+		b.WriteString("         " + r.Reason)
+		if r.Section != "" {
+			b.WriteString(" (" + r.Section + ")")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// rulesPage is docs/rules.md: the rules of lint and compat, from the tables
+// that the commands work by.
+func rulesPage() string {
+	var b strings.Builder
+	b.WriteString("# Rules of xdrgen lint and xdrgen compat\n\n" +
+		"Made by `go test ./cmd/xdrgen -run TestRulesPage -update` from the tables that the commands work by; on a terminal,\n" +
+		"`xdrgen help lint-rules`, `xdrgen help compat-rules` and `xdrgen explain NAME` show the same. The findings of check are\n" +
+		"in [errors.md](errors.md).\n\n## lint\n\n" +
+		"Hazards and style of a protocol that is correct XDR; `-level advice` shows the style as well. A comment\n" +
+		"`xdrgen:ignore NAME reason` lets findings pass.\n\n| code | name | level | why | fix | text |\n|---|---|---|---|---|---|\n")
+	for _, r := range lint.Rules() {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.Code, r.Name, r.Level, cell(r.Reason), cell(r.Fix), r.Section)
+	}
+	b.WriteString("\n## compat\n\nWhat a change breaks: the wire, where values that both can express are other bytes; Go source, where code against the\n" +
+		"old package does not build with the new one; extension, where an old peer does not take all that a new one sends (old\n" +
+		"reads new), or the reverse. Partly: all but the values that only the other side knows. A change whose effects depend on\n" +
+		"more than its rule is shown with those it has.\n\n" +
+		"| code | name | wire | source | old reads new | new reads old | why | text |\n|---|---|---|---|---|---|---|---|\n")
+	for _, r := range compat.Rules() {
+		e := r.Effects
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.Code, r.Name, e.Wire, e.Source, e.OldReadsNew, e.NewReadsOld, cell(r.Reason), r.Section)
+	}
+	return b.String()
+}
+
+// cell keeps the text of a table's cell from being read as Markdown.
+func cell(s string) string {
+	return strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;", "|", `\|`).Replace(s)
+}
