@@ -103,7 +103,7 @@ func (c *Client) wanted() bool {
 }
 
 // keeps reports whether the server may call, so that the connection has to stay (R279, R292).
-func (c *Client) keeps() bool { return c.cfg.Conn != nil && false }
+func (c *Client) keeps() bool { return c.cfg.Conn != nil && c.cfg.Conn.ReverseHandler != nil }
 
 // rest waits for the time of the next try; false if the Client was closed.
 func (c *Client) rest() bool {

@@ -1,0 +1,137 @@
+package rdmaio_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// session is a server whose clients tell it with their first Call on each connection
+// that they can be called.
+type session struct {
+	back *rdmaio.Backchannel
+}
+
+// ServeRPC implements rdmaio.Handler.
+func (s *session) ServeRPC(r *rdmaio.Request) {
+	s.back.Bind(r.Conn())
+	r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+}
+
+// T120, R272, R278, R279: a reverse Call whose connection is lost waits for the client, which comes back by itself, and
+// is sent again there with the same XID, all within one Call of the server.
+func TestBackchannelSendsAgain(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		back := rdmaio.NewBackchannel(nil)
+		server := w.serve(&session{back}, &rdmaio.Config{ReverseCredits: 4})
+		var mu sync.Mutex
+		var xids []uint32
+		var wg sync.WaitGroup
+		t.Cleanup(wg.Wait)
+		c := w.newClient(&rdmaio.ClientConfig{
+			Conn: &rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				mu.Lock()
+				xids = append(xids, binary.BigEndian.Uint32(r.Message))
+				lose := len(xids) < 3
+				mu.Unlock()
+				if lose {
+					for _, conn := range server.Conns() {
+						wg.Add(1)
+						go func() { defer wg.Done(); _ = conn.Close() }()
+					}
+					r.Drop(nil)
+					return
+				}
+				r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+			})},
+			Connected: func(ctx context.Context, conn *rdmaio.Conn) error {
+				_, err := conn.Call(ctx, nullCall(1, 40))
+				return err
+			},
+		})
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil { // the first connection
+			t.Fatal(err)
+		}
+		xid := back.XID()
+		if _, err := back.Call(context.Background(), nullCall(xid, 40)); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(xids) != 3 || xids[0] != xid || xids[1] != xid || xids[2] != xid {
+			t.Errorf("the client received %#x, want %#x three times", xids, xid)
+		}
+		if s := c.Stats(); s.Connects != 3 || s.Lost != 2 || back.Retransmissions() != 2 {
+			t.Errorf("%+v, %d sent again", s, back.Retransmissions())
+		}
+	})
+}
+
+// R278: the wait for a client is bounded, by itself, the Call's context, and Close.
+func TestBackchannelWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			wait, limit, closed time.Duration
+			took                time.Duration
+			want                error
+		}{
+			{0, 0, 0, 90 * time.Second, rdmaio.ErrNoClient},
+			{time.Second, 0, 0, time.Second, rdmaio.ErrNoClient},
+			{time.Minute, 5 * time.Second, 0, 5 * time.Second, context.DeadlineExceeded},
+			{-1, time.Hour, 0, time.Hour, context.DeadlineExceeded},
+			{-1, 0, 3 * time.Second, 3 * time.Second, rdmaio.ErrClosed},
+		} {
+			back := rdmaio.NewBackchannel(&rdmaio.BackchannelConfig{Wait: tt.wait})
+			ctx, cancel := context.WithCancel(context.Background())
+			if tt.limit > 0 {
+				ctx, cancel = context.WithTimeout(ctx, tt.limit)
+			}
+			if tt.closed > 0 {
+				time.AfterFunc(tt.closed, back.Close)
+			}
+			start := time.Now()
+			_, err := back.Call(ctx, nullCall(back.XID(), 40))
+			var ce *rdmaio.CallError
+			if !errors.As(err, &ce) || !errors.Is(err, tt.want) || ce.MayHaveRun || time.Since(start) != tt.took {
+				t.Errorf("%+v: %v after %v", tt, err, time.Since(start))
+			}
+			cancel()
+		}
+	})
+}
+
+// R279, R292: with a reverse handler a connection is kept though nobody calls.
+func TestClientKeepsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		server := w.serve(&file{t: t}, nil)
+		c := w.newClient(&rdmaio.ClientConfig{
+			Conn:        &rdmaio.Config{ReverseHandler: &file{t: t}},
+			IdleTimeout: time.Minute,
+		})
+		time.Sleep(time.Hour)
+		if s := c.Stats(); s.Connects != 0 {
+			t.Errorf("connected before the first Call: %+v", s)
+		}
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if s := c.Stats(); s.Connects != 1 || s.IdleCloses != 0 {
+			t.Errorf("%+v", s)
+		}
+		for _, conn := range server.Conns() {
+			_ = conn.Close()
+		}
+		time.Sleep(time.Minute)
+		if s := c.Stats(); s.Connects != 2 || s.Lost != 1 {
+			t.Errorf("not made anew: %+v", s)
+		}
+	})
+}
