@@ -16,10 +16,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// defaultPort is that of NFS over RDMA (RFC 8166 §8, R316).
-const defaultPort = "20049"
+// defaultPort is that of NFS over RDMA (R316).
+var defaultPort = strconv.Itoa(oncrpc.PortNFSRDMA)
 
 // deviceFlags are those of all commands.
 type deviceFlags struct {

@@ -1,0 +1,79 @@
+package oncrpc
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Network identifiers of RPC over RDMA (RFC 8166 §9; RFC 5665 §4): which of the two tells how a
+// universal address is written.
+const (
+	NetIDRDMA  = "rdma"  // IPv4
+	NetIDRDMA6 = "rdma6" // IPv6
+)
+
+// PortNFSRDMA is where NFS over RDMA is served by default (RFC 8267 §8).
+const PortNFSRDMA = 20049
+
+// UniversalAddr gives the network identifier and the universal address (RFC 5665 §5.2.3) that rpcbind
+// registers for an RDMA listener: h1.h2.h3.h4.p1.p2, the address as text and the two bytes of the port. IPv4 in
+// IPv6 is IPv4; a zone is left out, since it means nothing to others.
+func UniversalAddr(a netip.AddrPort) (netID, addr string) {
+	ip := a.Addr().Unmap().WithZone("")
+	netID = NetIDRDMA
+	if ip.Is6() {
+		netID = NetIDRDMA6
+	}
+	return netID, fmt.Sprintf("%s.%d.%d", ip, a.Port()>>8, a.Port()&0xff)
+}
+
+// ParseUniversalAddr reads what UniversalAddr writes, strictly: what an rpcbind server
+// answers is not to be trusted.
+func ParseUniversalAddr(netID, addr string) (netip.AddrPort, error) {
+	fail := func(why string) (netip.AddrPort, error) {
+		return netip.AddrPort{}, fmt.Errorf("oncrpc: universal address %.80q of netid %.20q: %s (RFC 5665 §5.2.3)", addr, netID, why)
+	}
+	if netID != NetIDRDMA && netID != NetIDRDMA6 {
+		return fail(`the netid must be "rdma" or "rdma6"`)
+	}
+	host, low, ok := cutLast(addr)
+	host, high, ok2 := cutLast(host)
+	if !ok || !ok2 {
+		return fail("must be an address and the two bytes of a port")
+	}
+	hi, err1 := octet(high)
+	lo, err2 := octet(low)
+	if err1 != nil || err2 != nil {
+		return fail("the last two numbers must be a port's bytes, 0 to 255")
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case err != nil:
+		return fail("no IP address before the port")
+	case ip.Zone() != "":
+		return fail("a zone means nothing to others")
+	case ip.Is4() != (netID == NetIDRDMA):
+		return fail(`"rdma" is for IPv4, "rdma6" for IPv6`)
+	}
+	return netip.AddrPortFrom(ip, uint16(hi)<<8|uint16(lo)), nil
+}
+
+// cutLast splits at the last dot.
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, '.')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// octet reads a number up to 255 with no sign and no zeros before it.
+func octet(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err == nil && strconv.FormatUint(n, 10) != s {
+		err = strconv.ErrSyntax
+	}
+	return n, err
+}
