@@ -14,7 +14,7 @@ const (
 	NetIDRDMA6 = "rdma6" // IPv6
 )
 
-// PortNFSRDMA is where NFS over RDMA is served by default (RFC 8267 §8).
+// PortNFSRDMA is where NFS over RDMA is served by default (RFC 8166 §8).
 const PortNFSRDMA = 20049
 
 // UniversalAddr gives the network identifier and the universal address (RFC 5665 §5.2.3) that rpcbind
