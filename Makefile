@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-verbs fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-verbs test-arch test-peers fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -98,6 +98,22 @@ corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DI
 
 test-bench: ## vet and test the benchmark module
 	cd bench && $(GO) vet ./... && $(GO) test -short ./...
+
+# What codecs stand on differs here: 32-bit int, other alignment, other byte order.
+codecs = ./runtime/... ./gen/... ./rdmaio/internal/header...
+test-arch: ## run the codec tests as 386, arm64 and s390x, as far as this machine can run their programs
+	@host=$$($(GO) env GOHOSTARCH); set -e; for arch in 386 arm64 s390x; do \
+		case $$arch in arm64) run=qemu-aarch64-static;; s390x) run=qemu-s390x-static;; *) run=qemu-i386-static;; esac; \
+		case $$host/$$arch in $$arch/$$arch | amd64/386) run=;; esac; \
+		if [ -n "$$run" ] && ! command -v $$run >/dev/null; then \
+			echo "test-arch: $$arch is skipped: $$run is not installed (package qemu-user-static)"; continue; fi; \
+		echo "test-arch: $$arch$${run:+ by $$run}"; \
+		GOARCH=$$arch CGO_ENABLED=0 $(GO) test -short -exec="$$run" $(codecs); \
+		CODEC_GOARCH=$$arch CODEC_EXEC=$$run $(GO) test -short -count 1 -run 'TestOK|TestReduceRandom' ./cmd/xdrgen/internal/gogen; \
+	done
+
+test-peers: ## hold codecs against those of another Go compiler, over the corpus (minutes)
+	cd bench && $(GO) test -count 1 -v ./differ
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; grep -rl --include='*_test.go' --exclude-dir=testdata --exclude-dir=bench '^func Fuzz' . | sort | while read -r file; do \

@@ -10,4 +10,8 @@ require (
 
 require github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
 
+require github.com/xdrpp/goxdr v0.1.1 // indirect
+
 replace github.com/rpcrdma/rpcrdma => ../
+
+tool github.com/xdrpp/goxdr/cmd/goxdr
