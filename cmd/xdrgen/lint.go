@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
@@ -13,6 +14,7 @@ type lintCmd struct {
 	findingsFlag
 	Level   string   `name:"level" enum:"warning,advice" default:"warning"`
 	Disable []string `name:"disable"`
+	Sizes   bool     `name:"sizes"`
 }
 
 // run looks for hazards in one unit. The findings are the result: they go to
@@ -21,6 +23,9 @@ func (c *lintCmd) run(env environment) int {
 	o, code := c.options(env)
 	if code != exitClean {
 		return code
+	}
+	if c.Sizes && c.Format != "text" && c.Format != "json" {
+		return usage(env, fmt.Errorf("-sizes with -format %s: expected text or json", c.Format))
 	}
 	disable, err := lint.ParseRules(c.Disable)
 	if err != nil {
@@ -31,8 +36,18 @@ func (c *lintCmd) run(env environment) int {
 		return failed(env, err)
 	}
 	found := onlyErrors(r.Diags)
+	if c.Sizes && r.Unit != nil {
+		if err := printSizes(env.stdout, sizes(r.Unit, gogen.NewCosts(r.Unit)), c.Format); err != nil {
+			return failed(env, err)
+		}
+		return exitClean
+	}
 	if r.Unit != nil {
-		found = lint.Check(r.Unit, r.Bind, r.Files, lint.Options{Advice: c.Level == "advice", Disable: disable})
+		o := lint.Options{Advice: c.Level == "advice", Disable: disable}
+		if costs := gogen.NewCosts(r.Unit); costs != nil {
+			o.Costs = costs
+		}
+		found = lint.Check(r.Unit, r.Bind, r.Files, o)
 	}
 	if err := c.print(env, found, c.reportFlags); err != nil {
 		return failed(env, err)

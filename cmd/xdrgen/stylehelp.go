@@ -24,10 +24,11 @@ const helpLint = `Look for what hurts the users of a protocol that is correct XD
 bounds, few bytes that make many in memory, unions that cannot grow, names that
 meet in other languages. Exit code 3 if there is anything.
 
-Usage: xdrgen lint [-level warning|advice] [-disable rule,...] [-format text|json|sarif|github] [-I dir] [-D name=value] [-errors n] FILE.x...
+Usage: xdrgen lint [-level warning|advice] [-disable rule,...] [-sizes] [-format text|json|sarif|github] [-I dir] [-D name=value] [-errors n] FILE.x...
 
 Examples:
   xdrgen lint proto.x
+  xdrgen lint -sizes proto.x                what each type takes at most
   xdrgen lint -level advice proto.x         style as well
   xdrgen lint -disable unbounded-data,null-procedure -format json proto.x
 
@@ -39,6 +40,9 @@ declaration that it is in:
   -disable RULE,...  rules that are not wanted; xdrgen help lint-rules lists them
   -format FORMAT     text; json: one object a line, the last of type summary;
                      sarif; github: annotations of an Actions run
+  -sizes             instead of findings, a table (text or json) of all types: the least and the most bytes on
+                     the wire, those of a Go value itself, and how many bytes of memory a value hangs on to for
+                     each byte received, at most: the constants of the generated code
 `
 
 const helpCompat = `Compare two states of a protocol: what does each change break?

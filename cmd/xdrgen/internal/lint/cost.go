@@ -7,11 +7,9 @@ import (
 )
 
 const (
-	maxFixed   = 4096    // bytes of fixed data that are no matter
-	maxRatio   = 16      // bytes in memory for one on the wire
-	maxHarm    = 1 << 16 // bytes in memory below which the ratio is no matter
-	inlineArm  = 64      // bytes of a union's arm that are kept in place
-	sliceBytes = 24      // of a Go slice without its elements
+	maxFixed = 4096    // bytes of fixed data that are no matter
+	maxRatio = 16      // bytes in memory for one on the wire
+	maxHarm  = 1 << 16 // bytes in memory below which the ratio is no matter
 )
 
 // cost looks for what lets a peer make a reader work or allocate.
@@ -40,99 +38,71 @@ func (l *linter) cost(d *ir.Decl) {
 				l.report(LargeFixed, d, finding(LargeFixed, t.Pos, "every %s takes %d bytes", name, t.Size.Min))
 			}
 		}
-		if t.Kind == ir.Array || t.Kind == ir.ListOf || t.Kind == ir.ListHead {
-			l.amplification(d, t, name)
-		}
 		if t.Kind == ir.Array || t.Kind == ir.FixedArray {
 			if c, ok := character(t.Elem); ok {
 				l.report(WideCharacters, d, finding(WideCharacters, t.Pos, "each %s of %s takes 4 bytes on the wire", c, name))
 			}
 		}
 	})
+	if l.costs != nil && d.Kind != ir.Program {
+		l.amplification(d)
+	}
 }
 
-// amplification compares the least an element takes on the wire with what it
-// takes in memory.
-func (l *linter) amplification(d *ir.Decl, t *ir.Type, name string) {
-	var wire, mem, count uint64
-	if t.Kind == ir.Array {
-		if t.Max == 0 {
-			return
+// amplification looks at what bytes from a peer become in memory, where that
+// is much and no type within is to blame. Elements without bytes on the wire
+// have no such number.
+func (l *linter) amplification(d *ir.Decl) {
+	times, blamed := l.amplifies(d), false
+	var worst *ir.Type
+	var most float64
+	name := d.Name
+	types(d, func(t *ir.Type, n string) {
+		wire, mem, ok := l.element(d, t)
+		switch {
+		case ok && wire == 0:
+			l.report(NoSize, d, l.via(finding(NoSize, t.Pos, "the elements of %s take no bytes", n), d))
+		case ok && float64(mem)/float64(wire) > most:
+			most, worst, name = float64(mem)/float64(wire), t, n
 		}
-		wire, mem, count = t.Elem.Size.Min, l.mem(t.Elem), t.Max
-	} else {
-		if t.Ref.List == nil || d.List != nil && d.List.Next.Type == t {
-			return
-		}
-		wire, count = 4, 1<<32-1 // the presence word
+		blamed = blamed || t.Ref != nil && t.Ref != d && t.Ref.Import == nil && l.amplifies(t.Ref) >= times
+	})
+	if times == 0 || blamed {
+		return
+	}
+	f := finding(Amplification, d.Pos, "bytes of %s become up to %d times as many in memory", d.Name, times)
+	if worst != nil {
+		wire, mem, _ := l.element(d, worst)
+		f.Span = worst.Pos
+		f = f.Note("an element of %s is %d bytes or more on the wire and %d in memory", name, wire, mem)
+	}
+	l.report(Amplification, d, l.via(f, d))
+}
+
+// amplifies returns how many times as many bytes values of d take in memory as
+// on the wire, 0 where that is no matter.
+func (l *linter) amplifies(d *ir.Decl) int {
+	times := l.costs.Amplification(d)
+	if times <= maxRatio || !d.Size.Unbounded && d.Size.Max <= maxHarm/uint64(times) {
+		return 0
+	}
+	return times
+}
+
+// element returns the least bytes on the wire and those in memory of an element
+// of an array or list that d writes.
+func (l *linter) element(d *ir.Decl, t *ir.Type) (wire, mem uint64, ok bool) {
+	switch {
+	case t.Kind == ir.Array && t.Max > 0:
+		return t.Elem.Size.Min, uint64(l.costs.Memory(t.Elem)), true
+	case (t.Kind == ir.ListOf || t.Kind == ir.ListHead) && t.Ref.List != nil && (d.List == nil || d.List.Next.Type != t):
+		wire = 4 // the presence word
 		for _, f := range t.Ref.List.Elem {
 			wire += f.Type.Size.Min
-			mem += l.mem(f.Type)
 		}
+		return wire, uint64(l.costs.Memory(t)), true
 	}
-	switch {
-	case wire == 0:
-		l.report(NoSize, d, l.via(finding(NoSize, t.Pos, "the elements of %s take no bytes", name), d))
-	case mem > maxRatio*wire && mem > maxHarm/count:
-		f := finding(Amplification, t.Pos, "an element of %s is %d bytes or more on the wire and about %d in memory, %d times as much", name, wire, mem, mem/wire)
-		l.report(Amplification, d, l.via(f, d))
-	}
-}
-
-// mem estimates the bytes that a Go value of t takes itself, without what it
-// points to.
-func (l *linter) mem(t *ir.Type) uint64 {
-	switch t.Kind {
-	case ir.Bool:
-		return 1
-	case ir.Int, ir.Uint, ir.Float:
-		return 4
-	case ir.Hyper, ir.Uhyper, ir.Double:
-		return 8
-	case ir.Quad:
-		return 16
-	case ir.FixedOpaque:
-		return t.Len
-	case ir.FixedArray:
-		return min(l.mem(t.Elem), 1<<31) * t.Len
-	case ir.Optional:
-		return l.mem(t.Elem) + 8
-	case ir.Ref:
-		return l.memDecl(t.Ref)
-	}
-	return sliceBytes
-}
-
-func (l *linter) memDecl(d *ir.Decl) uint64 {
-	if n, ok := l.mems[d]; ok {
-		return n
-	}
-	l.mems[d] = 8 // a type that holds itself does so by reference
-	n := uint64(4)
-	switch d.Kind {
-	case ir.Typedef:
-		n = l.mem(d.Type)
-	case ir.Struct:
-		n = 0
-		for _, f := range d.Fields {
-			n += l.mem(f.Type)
-		}
-	case ir.Union:
-		n = 8
-		for _, a := range d.Arms {
-			if a.Field == nil {
-				continue
-			}
-			if m := l.mem(a.Field.Type); m <= inlineArm {
-				n += m
-			} else {
-				n += 8
-			}
-		}
-	}
-	n = min(n, 1<<62)
-	l.mems[d] = n
-	return n
+	return 0, 0, false
 }
 
 // character tells an element that was written as one of C's small types.

@@ -14,6 +14,13 @@ import (
 type Options struct {
 	Advice  bool          // also what is style
 	Disable map[Rule]bool // rules that are not wanted
+	Costs   Costs         // what values take in memory; nil where that is not known
+}
+
+// Costs tells what values of a unit take in memory, once decoded.
+type Costs interface {
+	Amplification(*ir.Decl) int // bytes in memory for one on the wire, at most; 0 for none
+	Memory(*ir.Type) int        // bytes of a value itself, or of an element of a list
 }
 
 // ParseRules reads names of rules.
@@ -41,7 +48,7 @@ func Check(u *ir.Unit, b *ir.Bind, files []*source.File, o Options) []diag.Diagn
 		b = &ir.Bind{}
 	}
 	l := &linter{
-		unit: u, bind: b, o: o, reach: reachable(u, b), mems: map[*ir.Decl]uint64{},
+		unit: u, bind: b, o: o, reach: reachable(u, b), costs: o.Costs,
 		byLine: map[lineOf][]*ignore{}, files: map[*source.File]bool{},
 	}
 	for _, f := range files {
@@ -73,7 +80,7 @@ type linter struct {
 	bind    *ir.Bind
 	o       Options
 	reach   map[*ir.Decl]step // declarations that messages hold, and how they are reached
-	mems    map[*ir.Decl]uint64
+	costs   Costs
 	ignores []*ignore
 	byLine  map[lineOf][]*ignore
 	files   map[*source.File]bool

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
@@ -37,6 +38,7 @@ func check(t *testing.T, text string, o Options) []diag.Diagnostic {
 	if r.Unit == nil {
 		t.Fatalf("%s: %s", text, r.Diags[0].Message)
 	}
+	o.Costs = gogen.NewCosts(r.Unit)
 	return Check(r.Unit, r.Bind, r.Files, o)
 }
 

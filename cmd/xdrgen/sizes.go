@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// sizeLine is one line of lint -sizes -format json.
+type sizeLine struct {
+	V             int     `json:"v"`
+	Type          string  `json:"type"` // "size"
+	Name          string  `json:"name"`
+	Min           uint64  `json:"min_bytes"`           // on the wire
+	Max           *uint64 `json:"max_bytes,omitempty"` // none where there is no largest size
+	Go            int     `json:"go_bytes"`            // of a Go value itself
+	Amplification int     `json:"amplification"`       // bytes in memory for one on the wire, at most; 0 for none
+}
+
+// sizes lists what values of each type take, by the numbers that the generated
+// code has as constants.
+func sizes(u *ir.Unit, costs *gogen.Costs) []sizeLine {
+	var out []sizeLine
+	for _, d := range u.Decls {
+		if d.Kind == ir.Const || d.Kind == ir.Program {
+			continue
+		}
+		l := sizeLine{V: 1, Type: "size", Name: d.Name, Min: d.Size.Min}
+		if !d.Size.Unbounded {
+			l.Max = &d.Size.Max
+		}
+		if costs != nil {
+			l.Go, l.Amplification = costs.Memory(&ir.Type{Kind: ir.Ref, Ref: d}), costs.Amplification(d)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// printSizes writes the table of sizes for people, or as JSON lines.
+func printSizes(w io.Writer, lines []sizeLine, format string) error {
+	if format == "json" {
+		for _, l := range lines {
+			if err := writeLine(w, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "type\twire min\twire max\tGo value\tamplification")
+	for _, l := range lines {
+		most, times := "none", "-"
+		if l.Max != nil {
+			most = strconv.FormatUint(*l.Max, 10)
+		}
+		if l.Amplification > 0 {
+			times = strconv.Itoa(l.Amplification)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\n", l.Name, l.Min, most, l.Go, times)
+	}
+	return t.Flush()
+}
