@@ -3,6 +3,7 @@ package rdmatcp
 import (
 	"io"
 	"net"
+	"sync"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
@@ -37,10 +38,10 @@ type batch struct {
 // pay, bytes body to crc of the arena and the CRC.
 type part struct{ start, body, crc, pay, payEnd int }
 
+// batches are those that no connection is filling: one that rests has none.
+var batches = sync.Pool{New: func() any { return &batch{arena: make([]byte, 0, batchArena)} }}
+
 func (b *batch) reset() {
-	if b.arena == nil {
-		b.arena = make([]byte, 0, batchArena)
-	}
 	clear(b.pay)
 	clear(b.pins)
 	clear(b.iov[:cap(b.iov)])

@@ -147,6 +147,7 @@ func (q *queuePair) await(there func() bool, atMost time.Duration) bool {
 	if there() {
 		return true
 	}
+	q.uncork()
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	for {

@@ -25,6 +25,10 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	if q.ending {
 		return errCut
 	}
+	if q.burst = 0; w.ahead() {
+		q.corked = true
+		q.in.cork++
+	}
 	if n := h.Payload(); n > 0 {
 		from := b[int(h.Length)-n : h.Length]
 		if !q.in.target.Pin() {
@@ -92,7 +96,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 			n := w.take(to)
 			if staged += n; n == 0 {
 				var err error
-				n, err = w.read(to, true)
+				n, err = w.read(to, 0, true)
 				if err == errHurry {
 					q.in.target.Unpin()
 					if !q.in.target.Pin() {

@@ -12,20 +12,58 @@ import (
 // without a copy, the socket is full, or it is no plain socket. What others post
 // meanwhile is gathered into the next write. So nobody but the writer ever waits
 // for the peer.
+//
+// Two things make messages share a write, where each write costs more than all
+// else. While the reader has whole messages before it, what is posted in answer
+// waits until it has seen them all (cork). And who posts again before anything
+// came from the peer leaves it to the writer, which runs when he waits or another
+// processor is free: so a message and its answer never wait for a goroutine, and
+// a stream of them is gathered.
 
-// inlineRounds is how many writes one who posts does for others.
-const inlineRounds = 4
+const (
+	inlineRounds = 4  // writes that one who posts does for others
+	inlineBurst  = 1  // writes by those who post before something comes back
+	corkSegments = 64 // segments that the reader looks at before it sends
+)
 
 // kick makes sure that what can be sent is. mu is held, and may be free for a
 // while.
 func (q *queuePair) kick() {
 	w := q.wire.Load()
-	if w == nil || q.sending || q.ending || !q.ready(w) {
+	if w == nil || q.sending || q.ending || q.corked || !q.ready(w) {
 		return
 	}
 	q.sending = true
-	if w.raw == nil || !q.pump(w) {
-		q.turn <- struct{}{}
+	if q.out == nil {
+		q.out = batches.Get().(*batch)
+	}
+	if w.raw != nil && q.burst < inlineBurst {
+		if q.burst++; q.pump(w) {
+			return
+		}
+	}
+	if !q.writing {
+		q.writing = true
+		q.dev.goroutines.Go(q.writeLoop)
+	}
+	q.turn <- struct{}{}
+}
+
+// uncork ends what the reader held back. mu is held.
+func (q *queuePair) uncork() {
+	if q.in.cork > 0 {
+		q.in.cork, q.corked, q.burst = 0, false, 0
+		q.kick()
+	}
+}
+
+// rest gives the token back.
+func (q *queuePair) rest() {
+	q.sending = false
+	if !q.ending { // else farewell has a look at it
+		q.out.reset()
+		batches.Put(q.out)
+		q.out = nil
 	}
 }
 
@@ -42,7 +80,7 @@ func (q *queuePair) pump(w *wire) bool {
 		q.out.reset()
 		more := q.fill(w, true)
 		if q.ending || q.out.empty() && !more {
-			q.sending = false
+			q.rest()
 			return true
 		}
 		if q.out.empty() {
@@ -56,8 +94,8 @@ func (q *queuePair) pump(w *wire) bool {
 		switch whole := q.out.written(n); {
 		case err != nil:
 			w.torn = true
-			q.sending = false
 			q.lost(err)
+			q.rest()
 			q.leave()
 			return true
 		case !whole:
@@ -84,7 +122,7 @@ func (q *queuePair) writeLoop() {
 			q.mu.Deliver() // lets notifications out
 			q.mu.Lock()
 		}
-		q.sending = false
+		q.rest()
 		q.mu.Deliver()
 	}
 }
@@ -107,7 +145,7 @@ func (q *queuePair) write(w *wire) bool {
 	if !q.out.sealed {
 		q.out.seal()
 	}
-	err := w.send(&q.out, q.out.unpin)
+	err := w.send(q.out, q.out.unpin)
 	q.out.unpin()
 	q.mu.Lock()
 	if err != nil {

@@ -40,7 +40,10 @@ type queuePair struct {
 	// Sending: see pump.go.
 	sending bool          // somebody has the token
 	turn    chan struct{} // of one: the writer has it
-	out     batch         // the token holder's
+	writing bool          // there is a writer
+	out     *batch        // the token holder's; nil if nobody ever was
+	corked  bool          // the reader will send, when it has looked at all that came
+	burst   int           // writes by those who post, since something came
 	sqNext  uint64        // first request that was not begun, or is being sent
 	sqSent  int           // bytes of it that were
 	per     int           // bytes of each of its segments but the last
@@ -159,15 +162,7 @@ func (q *queuePair) attach(w *wire, depth, resources int, maxSend uint32) error 
 	q.state.Store(uint32(verbs.StateConnected))
 	d := q.dev
 	d.stats.connections.Add(1)
-	d.goroutines.Add(2)
-	go func() {
-		defer d.goroutines.Done()
-		q.readLoop(w)
-	}()
-	go func() {
-		defer d.goroutines.Done()
-		q.writeLoop()
-	}()
+	d.goroutines.Go(func() { q.readLoop(w) })
 	return nil
 }
 

@@ -21,6 +21,7 @@ type incoming struct {
 	have    int                   // how many
 	message uint64                // number of the Receive that a Send goes to
 	report  bool                  // it is one
+	cork    int                   // segments since others were told to hold back
 	shown   [2]beside             // of the open messages of both groups, for a raw user
 	write   [1]soft.Element       // target of a Write
 	bytes   int                   // of a Send
@@ -46,10 +47,10 @@ func (q *queuePair) readLoop(w *wire) {
 	q.ended(w)
 	q.mu.Lock()
 	last := q.farewell(w)
-	q.out, q.in = batch{}, incoming{} // nobody sends or places any more
+	q.out, q.in = nil, incoming{} // nobody sends or places any more
 	q.mu.Unlock()
+	w.narrow()
 	w.hangup(last)
-	w.buf = nil
 }
 
 // farewell is what we still send when all is over: the rest of a write that the
@@ -58,8 +59,10 @@ func (q *queuePair) farewell(w *wire) (b []byte) {
 	if w.torn {
 		return nil
 	}
-	for _, rest := range q.out.bufs {
-		b = append(b, rest...)
+	if q.out != nil {
+		for _, rest := range q.out.bufs {
+			b = append(b, rest...)
+		}
 	}
 	if q.dev.cfg.Raw != nil || q.last.reason == 0 || !w.stream.Known || q.begun && q.sqSent > 0 {
 		return b
@@ -105,11 +108,16 @@ func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error
 
 // segment takes the next segment off the stream.
 func (q *queuePair) segment(w *wire) error {
+	if c := q.in.cork; c >= corkSegments || c > 0 && !w.ahead() {
+		q.mu.Lock()
+		q.uncork()
+		q.mu.Deliver()
+	}
 	w.within(w.due())
 	if _, err := w.need(1); err != nil {
 		return err
 	}
-	if w.w-w.r < segment.PrefixSize || !w.whole() {
+	if !w.ahead() {
 		w.within(time.Now().Add(q.dev.cfg.SegmentTimeout))
 	}
 	b, err := w.need(segment.PrefixSize)
@@ -150,6 +158,7 @@ func (q *queuePair) segment(w *wire) error {
 	if q.ending {
 		return errCut
 	}
+	q.burst = 0
 	return q.commit(&h)
 }
 
@@ -174,10 +183,11 @@ func (w *wire) due() time.Time {
 	return last
 }
 
-// whole guesses whether a whole segment was read ahead, from a length that was
-// not checked: it only decides whether a time limit is set before or after.
-func (w *wire) whole() bool {
-	return int(binary.BigEndian.Uint16(w.buf[w.r+2:]))+3+segment.TrailerSize <= w.w-w.r
+// ahead guesses whether a whole segment was read ahead, from a length that was
+// not checked: it decides about time limits and writes, not about bytes.
+func (w *wire) ahead() bool {
+	n := w.w - w.r
+	return n >= segment.PrefixSize && int(binary.BigEndian.Uint16(w.buf[w.r+2:]))+3+segment.TrailerSize <= n
 }
 
 // unexpected turns the end of a stream inside a segment into what it is.

@@ -4,6 +4,7 @@ package rdmatcp
 
 import (
 	"errors"
+	"io"
 	"os"
 	"syscall"
 )
@@ -42,6 +43,53 @@ func (a *attempt) write(fd uintptr) bool {
 	for {
 		a.n, a.err = syscall.Write(int(fd), a.b)
 		if a.err != syscall.EINTR {
+			return true
+		}
+	}
+}
+
+// arrival is one read to an empty input, which is borrowed only when something
+// is there. It lives in the wire as attempt does.
+type arrival struct {
+	room int
+	n    int
+	err  error
+	run  func(fd uintptr) bool
+}
+
+// arrive waits for bytes and reads at most room of them.
+func (w *wire) arrive(room int) (int, error) {
+	a := &w.arrival
+	if a.run == nil {
+		a.run = w.readSome
+	}
+	a.room = room
+	if err := w.raw.Read(a.run); err != nil {
+		return 0, err
+	}
+	return a.n, a.err
+}
+
+// readSome is false if the runtime is to wait for the socket and call again.
+func (w *wire) readSome(fd uintptr) bool {
+	a := &w.arrival
+	if w.buf == nil {
+		w.widen()
+	}
+	for {
+		a.n, a.err = syscall.Read(int(fd), w.buf[:a.room])
+		switch {
+		case a.err == syscall.EINTR:
+		case a.err == syscall.EAGAIN:
+			w.narrow()
+			return false
+		case a.err != nil:
+			a.n, a.err = 0, os.NewSyscallError("read", a.err)
+			return true
+		case a.n == 0:
+			a.err = io.EOF
+			return true
+		default:
 			return true
 		}
 	}

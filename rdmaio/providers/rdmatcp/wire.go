@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -33,7 +34,9 @@ type wire struct {
 	tcp  *net.TCPConn    // conn, if it is plain TCP
 	raw  syscall.RawConn // the same, if it can be tried without waiting
 
-	// Receiving; the reader's own.
+	// Receiving; the reader's own. Where raw is there, buf is borrowed when bytes
+	// have come and given back when there are none: nil in between.
+	arrival arrival
 	buf     []byte
 	r, w    int       // buf[r:w] was read ahead
 	bulk    bool      // the last segment was a long one: read ahead with care
@@ -78,11 +81,22 @@ func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
 	return w, nil
 }
 
+// inputs are the buffers that no connection has bytes in.
+var inputs = sync.Pool{New: func() any { return new([inputSize]byte) }}
+
 // widen gives the input its full size.
 func (w *wire) widen() {
-	buf := make([]byte, inputSize)
+	buf := inputs.Get().(*[inputSize]byte)[:]
 	w.w = copy(buf, w.buf[w.r:w.w])
 	w.r, w.buf = 0, buf
+}
+
+// narrow gives an empty input back.
+func (w *wire) narrow() {
+	if w.buf != nil {
+		inputs.Put((*[inputSize]byte)(w.buf))
+		w.buf = nil
+	}
 }
 
 // hurry makes both directions let go of registered memory, if they hold any
@@ -108,9 +122,10 @@ func (w *wire) stop() {
 // zero time is no limit.
 func (w *wire) within(limit time.Time) { w.limit = limit }
 
-// read reads some bytes. holding says that dst is registered memory, to be let
-// go of (errHurry) when somebody wants it back.
-func (w *wire) read(dst []byte, holding bool) (int, error) {
+// read reads some bytes, at most room of them to an empty input if dst is nil.
+// holding says that dst is registered memory, to be let go of (errHurry) when
+// somebody wants it back.
+func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 	for {
 		if !w.armed.Equal(w.limit) && (!w.limit.IsZero() || w.armed.Equal(past)) {
 			w.conn.SetReadDeadline(w.limit)
@@ -127,7 +142,11 @@ func (w *wire) read(dst []byte, holding bool) (int, error) {
 			}
 			continue
 		}
-		n, err := w.conn.Read(dst)
+		if dst == nil {
+			n, err = w.arrive(room)
+		} else {
+			n, err = w.conn.Read(dst)
+		}
 		switch {
 		case n > 0:
 			return n, nil
@@ -154,11 +173,15 @@ func (w *wire) need(n int) ([]byte, error) {
 		w.r = 0
 	}
 	for w.w-w.r < n {
-		room := w.buf[w.w:]
-		if missing := n - (w.w - w.r); w.bulk && len(room) > max(missing, inputAfterBulk) {
-			room = room[:max(missing, inputAfterBulk)]
+		room := inputSize - w.w
+		if missing := n - (w.w - w.r); w.bulk {
+			room = min(room, max(missing, inputAfterBulk))
 		}
-		k, err := w.read(room, false)
+		var dst []byte
+		if w.w > 0 || w.raw == nil {
+			dst = w.buf[w.w:][:room]
+		}
+		k, err := w.read(dst, room, false)
 		w.w += k
 		if err == io.EOF && w.w > w.r {
 			err = io.ErrUnexpectedEOF
@@ -239,8 +262,9 @@ func (w *wire) hangup(last []byte) {
 	}
 	// Closing a connection with unread bytes would reset it, and the peer might
 	// lose what it has not read yet.
+	buf := make([]byte, handshakeInput)
 	for left := 64 << 20; left > 0; {
-		n, err := w.conn.Read(w.buf)
+		n, err := w.conn.Read(buf)
 		if left -= n; err != nil {
 			return
 		}
