@@ -39,6 +39,8 @@ func help(topic string) (text string, ok bool) {
 		return helpBind[1:], true
 	case "exit-codes":
 		return helpExit[1:], true
+	case "formats":
+		return helpFormats, true
 	}
 	return "", false
 }
@@ -64,7 +66,7 @@ Commands:
   corpus      try every .x file of a folder
   version     print the version of this tool
 
-Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, exit-codes
+Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, formats, exit-codes
 `
 
 const helpCheck = `Check the files of one unit: files that share one scope.
@@ -86,7 +88,8 @@ is standard input.
                      from a document, print errata instead
   -strict            warnings are findings too: exit code 3
   -format FORMAT     text; json: one object a line, the last of type summary;
-                     sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions
+                     sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions;
+                     xdrgen help formats tells more
 `
 
 const helpGen = `Write the Go package of one unit.
@@ -153,6 +156,24 @@ Sidecar, one statement a line, # begins a comment:
   open     ENUM                      takes numbers that are no members
   code     SPACE CONST TYPE|void     SPACE: header-type, property, characteristic, error, operation
   ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
+`
+
+const helpFormats = `Forms of what the commands print.
+
+Results go to stdout, everything else to stderr. With -format json stdout has
+JSON only: one object a line, each with "v" (1) and "type"; the last is of type
+summary. Members may be added later; those that are there stay. The schemas are
+in the repository (https://github.com/rpcrdma/rpcrdma):
+
+  check, lint        docs/schema/findings.json
+  lint -sizes        docs/schema/sizes.json
+  compat             docs/schema/compat.json
+  dump               docs/schema/dump.json
+  json               docs/schema/value.json; xdrgen help json has the form of each XDR type
+
+check and lint also have -format sarif (SARIF 2.1.0, with the edits of check
+-fix as fixes) and -format github (annotations of an Actions run). Findings for
+people begin file:line:column, as compilers' do; editors know the form.
 `
 
 const helpExit = `
