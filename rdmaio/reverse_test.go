@@ -1,54 +1,58 @@
 package rdmaio_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
 // both is a server and a client that serve each other.
 type both struct {
-	w      *world
 	server *rdmaio.Conn // its end of the connection
 	client *rdmaio.Conn
 }
 
-// newBoth connects a client to a server, each with a handler; the server may call at once.
+// newBoth connects a client to a server, each with a handler. The first Call is made: it allows reverse ones.
 func newBoth(w *world, forward, reverse rdmaio.Handler, server, client rdmaio.Config) *both {
 	w.t.Helper()
 	if server.ReverseCredits == 0 {
 		server.ReverseCredits = 8
 	}
 	client.ReverseHandler = reverse
-	s := w.serve(forward, &server)
-	b := &both{w: w, client: w.dial(&client)}
-	for len(s.Conns()) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	b.server = s.Conns()[0]
-	b.server.AllowReverse()
+	b := &both{}
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if b.server == nil { // like CREATE_SESSION
+			b.server = r.Conn()
+			r.Conn().AllowReverse()
+			quick(nil).ServeRPC(r)
+			return
+		}
+		forward.ServeRPC(r)
+	}), &server)
+	b.client = w.dial(&client)
+	again(w.t, b.client, smallCall(), 0)
 	return b
 }
 
 // quiet asserts that nothing went wrong, and nothing is left in work.
-func (b *both) quiet() {
-	b.w.t.Helper()
-	for name, c := range map[string]*rdmaio.Conn{"client": b.client, "server": b.server} {
-		var st rdmaio.Stats
-		for range 1000 { // replies are counted a moment before the last completions
-			if st = c.Stats(); st.InFlight == 0 && st.Reverse.InFlight == 0 && st.SendQueueFilled == 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		if st.InFlight != 0 || st.Reverse.InFlight != 0 || st.Waiting != 0 || st.Faults != 0 || st.Dropped != 0 || st.Errors != 0 || c.Err() != nil {
-			b.w.t.Errorf("%s: %+v, %v", name, st, c.Err())
+func (b *both) quiet(t *testing.T) {
+	t.Helper()
+	for _, c := range []*rdmaio.Conn{b.client, b.server} {
+		counts(t, c, func(st *rdmaio.Stats) bool {
+			return st.InFlight+st.Reverse.InFlight+st.Waiting+st.SendQueueFilled == 0 && st.Faults+st.Dropped+st.Errors == 0
+		})
+		if c.Err() != nil {
+			t.Error(c.Err())
 		}
 	}
 }
@@ -97,11 +101,11 @@ func bothWays(t *testing.T, w *world) {
 			t.Errorf("procedure %d was served, want %d", got, want)
 		}
 	}
-	b.quiet()
-	for name, st := range map[string]rdmaio.Stats{"client": b.client.Stats(), "server": b.server.Stats()} {
-		if st.Calls != 2 || st.Replies != 2 || st.Reverse.Calls != 2 || st.Reverse.Replies != 2 || st.Reverse.Granted != 8 || st.Granted != 32 {
-			t.Errorf("%s: %+v", name, st)
-		}
+	b.quiet(t)
+	for _, c := range []*rdmaio.Conn{b.client, b.server} {
+		counts(t, c, func(st *rdmaio.Stats) bool {
+			return st.Calls == 3 && st.Replies == 3 && st.Reverse.Calls == 2 && st.Reverse.Replies == 2 && st.Granted == 32 && st.Reverse.Granted == 8
+		})
 	}
 }
 
@@ -117,11 +121,248 @@ func TestReverseNotReady(t *testing.T) {
 	if !errors.Is(err, rdmaio.ErrReverse) || errors.Is(err, verbs.ErrNotSupported) || !errors.As(err, &ce) || ce.MayHaveRun {
 		t.Errorf("before it is allowed: %v", err)
 	}
-	if st := conn.Stats(); st.Reverse.Calls != 0 || st.Sent != 1 {
-		t.Errorf("%+v", st)
-	}
+	counts(t, conn, func(st *rdmaio.Stats) bool { return st.Reverse.Calls == 0 && st.Sent == 1 })
 	conn.AllowReverse()
 	if _, err := conn.Call(context.Background(), nullCall(1, 40)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Chunks in the reverse direction, once turned on, are those of the forward one (R275): the same
+// READ and WRITE, whose server is the client.
+func TestReverseChunks(t *testing.T) { overEach(t, reverseChunks) }
+
+func reverseChunks(t *testing.T, w *world) {
+	f := &file{t: t}
+	b := newBoth(w, &file{t: t}, f, rdmaio.Config{ReverseChunks: true}, rdmaio.Config{ReverseChunks: true})
+	mark := len(w.rec.Events())
+	writes(t, b.server, f)
+	reads(t, b.server, f)
+	b.quiet(t)
+	keys := 0
+	for _, e := range w.since(mark) {
+		switch {
+		case e.Device == "server" && e.RKey != 0 && (e.Kind == trace.Register || e.Kind == trace.Reregister):
+			keys++
+			if e.Access&verbs.AccessRemoteInvalidate != 0 {
+				t.Errorf("key %#x may be ended by the peer: only those of forward Calls are", e.RKey)
+			}
+		case e.Opcode == verbs.SendWithInvalidate:
+			t.Errorf("%v", e)
+		}
+	}
+	if keys != 2 {
+		t.Errorf("%d keys were given out, want 2", keys)
+	}
+}
+
+// Without the option nothing goes but what fits inline, and what does not fit is told to who sends it (R276).
+func TestReverseInlineOnly(t *testing.T) { overEach(t, reverseInlineOnly) }
+
+func reverseInlineOnly(t *testing.T, w *world) {
+	f := &file{t: t, data: pattern(5000, 1)}
+	b := newBoth(w, &file{t: t}, f, rdmaio.Config{}, rdmaio.Config{})
+	mark := len(w.rec.Events())
+	xid := uint32(0)
+	call := func(c *rdmaio.Call) ([]byte, error) {
+		xid++
+		binary.BigEndian.PutUint32(c.Inline, xid)
+		reply, err := b.server.Call(context.Background(), c)
+		if err != nil || len(c.Results) == 0 {
+			return nil, err
+		}
+		return readReply(reply)
+	}
+	// A Call of exactly the threshold, header included, and one word more.
+	if _, err := call(nullCall(0, 1024-28)); err != nil {
+		t.Error(err)
+	}
+	var se *rdmaio.SizeError
+	if _, err := call(nullCall(0, 1024-28+4)); !errors.As(err, &se) || se.Need != 1028 || se.Limit != 1024 {
+		t.Errorf("a Call over the threshold: %v", err)
+	}
+	if _, err := call(writeCall(0, 0, make([]byte, 2000))); !errors.As(err, &se) {
+		t.Errorf("a Call with a large item: %v", err)
+	}
+	// Places are not offered: what fits comes inline, the rest is an error at both ends.
+	if data, err := call(readCall(0, 0, make([]byte, 900))); err != nil || !bytes.Equal(data, f.data[:900]) {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	big := readCall(0, 0, make([]byte, 5000))
+	big.ReplyBuf = make([]byte, 6000)
+	var pe *rdmaio.PeerError
+	if _, err := call(big); !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk {
+		t.Errorf("a Reply over the threshold: %v", err)
+	}
+	for _, e := range w.since(mark) {
+		if (e.Kind == trace.Register || e.Kind == trace.Reregister) && e.RKey != 0 || e.Kind == trace.PostSend && e.Length > 1024 {
+			t.Errorf("%v", e)
+		}
+	}
+}
+
+// R124, R277, T118: a raw server that offers chunks all the same gets ERR_CHUNK, and the connection goes on.
+func TestReverseChunkRefused(t *testing.T) {
+	w := newWorld(t)
+	ran := 0
+	p, c := dialRaw(w, &rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) { ran++; quick(nil).ServeRPC(r) })})
+	key, at := fmt.Sprintf("%08x", p.chunk.RKey()), fmt.Sprintf("%016x", p.chunk.RemoteAddr())
+	for _, m := range []string{
+		msg(rd(40, key, 8, at)), nomsg(rd(0, key, 40, at)),
+		head + "00000000 00000000 00000001 00000001 " + key + " 00000100 " + at + " 00000000 00000000" + goodCall,
+		head + "00000000 00000000 00000000 00000001 00000001 " + key + " 00001000 " + at + goodCall,
+	} {
+		p.send(unhex(t, m))
+		if got, want := p.message(2*time.Second), unhex(t, "cafe0001 00000001 00000008 00000004 00000002"); !bytes.Equal(got, want) {
+			t.Errorf("answer %x, want %x", got, want)
+		}
+	}
+	p.send(unhex(t, msg("")))
+	if got := p.message(2 * time.Second); len(got) != 28+24 || ran != 1 {
+		t.Errorf("a Call without chunks is answered with %x", got)
+	}
+	counts(t, c, func(st *rdmaio.Stats) bool { return st.Faults == 4 && st.Reverse.Calls == 5 && st.Errors == 4 })
+}
+
+// dialRaw connects a client to a raw server.
+func dialRaw(w *world, cfg *rdmaio.Config) (*raw, *rdmaio.Conn) {
+	w.t.Helper()
+	ln, err := w.server.Listen(context.Background(), w.at)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer ln.Close()
+	w.addr = ln.Addr()
+	p := newRaw(w.t.(*testing.T), w.server)
+	accepted := make(chan error, 1)
+	go func() {
+		req, err := ln.Accept(context.Background())
+		if err == nil {
+			_, err = req.Accept(context.Background(), p.qp, nil)
+		}
+		accepted <- err
+	}()
+	c := w.dial(cfg)
+	if err := <-accepted; err != nil {
+		w.t.Fatal(err)
+	}
+	return p, c
+}
+
+// R281, T117: a client that serves nothing, and one whose handler is busy, drop reverse Calls that they never asked
+// for, 10,000 of them (T119, B21); forward Calls go on meanwhile.
+func TestReverseFlood(t *testing.T) {
+	for _, serves := range []int{0, 3} {
+		t.Run(fmt.Sprint(serves), func(t *testing.T) {
+			w := newWorld(t)
+			h := silent{make(chan *rdmaio.Request, 64)}
+			cfg := &rdmaio.Config{Credits: 2, ReverseHandler: h, ReverseCredits: serves}
+			if serves == 0 {
+				cfg.ReverseHandler = nil
+			}
+			p, c := dialRaw(w, cfg)
+			const flood, every = 10000, 1000
+			for i := range flood {
+				p.send(unhex(t, msg("")))
+				if i%every != every/2 {
+					continue
+				}
+				done := make(chan error, 1)
+				go func() {
+					_, err := c.Call(context.Background(), nullCall(uint32(i), 40))
+					done <- err
+				}()
+				call := p.message(2 * time.Second)
+				p.send(append(append(call[:8:8], unhex(t, "00000002 00000000 00000000 00000000 00000000")...), replyHeader(uint32(i)).buf...))
+				if err := <-done; err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range serves {
+				quick(nil).ServeRPC(<-h.got)
+			}
+			counts(t, c, func(st *rdmaio.Stats) bool {
+				return st.Reverse.Calls == uint64(serves) && st.Dropped == uint64(flood-serves) && st.Replies == flood/every &&
+					(serves == 0 || st.Excess == st.Dropped)
+			})
+			if len(h.got) != 0 || c.Err() != nil {
+				t.Errorf("%d more were served; %v", len(h.got), c.Err())
+			}
+		})
+	}
+}
+
+// Callers on both sides at once, more than there are credits, messages of all shapes: each gets its own answer,
+// and the Receives are those of both directions (R266, R270, R271).
+func TestBothBusy(t *testing.T) { overEach(t, bothBusy) }
+
+func bothBusy(t *testing.T, w *world) {
+	const callers, each = 16, 40
+	files := [2]*file{{t: t, data: pattern(70000, 1)}, {t: t, data: pattern(70000, 2)}}
+	b := newBoth(w, files[0], files[1],
+		rdmaio.Config{Credits: 5, ReverseCredits: 3, ReverseChunks: true, SendQueue: 16},
+		rdmaio.Config{Credits: 6, ReverseCredits: 4, ReverseChunks: true, SendQueue: 16})
+	var wg sync.WaitGroup
+	for i, c := range []*rdmaio.Conn{b.client, b.server} {
+		var xid atomic.Uint32
+		for range callers {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				buf := make([]byte, 5000)
+				for range each {
+					x := xid.Add(1)
+					n := 1 + int(x*37)%len(buf)
+					reply, err := c.Call(context.Background(), readCall(x, uint64(x), buf[:n]))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if data, err := readReply(reply); err != nil || !bytes.Equal(data, files[i].data[x:int(x)+n]) {
+						t.Errorf("other data: %v", err)
+						return
+					}
+				}
+			}()
+		}
+	}
+	wg.Wait()
+	b.quiet(t)
+	for c, recvs := range map[*rdmaio.Conn]int{b.client: 6 + 4, b.server: 5 + 3} {
+		counts(t, c, func(st *rdmaio.Stats) bool {
+			return st.Calls == callers*each+1 && st.Reverse.Calls == callers*each && st.PostedRecvs == recvs &&
+				st.Granted == 5 && st.Reverse.Granted == 3 && st.Excess == 0
+		})
+	}
+}
+
+// The end of the connection ends the Calls of both sides, and says which may have run (R278: sending again is the
+// business of whoever has the next connection; T120).
+func TestReverseLost(t *testing.T) { overEach(t, reverseLost) }
+
+func reverseLost(t *testing.T, w *world) {
+	h := silent{make(chan *rdmaio.Request, 4)}
+	b := newBoth(w, h, h, rdmaio.Config{}, rdmaio.Config{})
+	failed := make(chan error, 2)
+	for _, c := range []*rdmaio.Conn{b.client, b.server} {
+		go func() {
+			_, err := c.Call(context.Background(), nullCall(1, 40))
+			failed <- err
+		}()
+	}
+	held := []*rdmaio.Request{<-h.got, <-h.got}
+	closed := make(chan error, 1)
+	go func() { closed <- b.client.Close() }()
+	for range 2 {
+		var ce *rdmaio.CallError
+		if err := <-failed; !errors.As(err, &ce) || !ce.MayHaveRun || !(errors.Is(err, rdmaio.ErrClosed) || errors.Is(err, verbs.ErrPeerDisconnected)) {
+			t.Error(err)
+		}
+	}
+	for _, r := range held {
+		quick(nil).ServeRPC(r)
+	}
+	if err := <-closed; err != nil {
 		t.Error(err)
 	}
 }

@@ -47,12 +47,15 @@ func (e *Engine) accept(r *Request) *header.Fault {
 		return &header.Fault{Code: header.FaultReverse, Found: uint64(l.Size()), Want: header.NoLists}
 	}
 	if r.hdr.Kind == header.KindMsg {
-		xid, _, typed := header.RPC(r.hdr.Payload)
+		xid, typ, typed := header.RPC(r.hdr.Payload)
 		if !typed {
 			return &header.Fault{Code: header.FaultPayload, Found: uint64(len(r.hdr.Payload)), Want: 8}
 		}
 		if xid != r.XID { // RFC 8166 §4.5.2; T28
 			return &header.Fault{Code: header.FaultXID, Found: uint64(xid), Want: uint64(r.XID)}
+		}
+		if typ != header.Call { // as pulled does with one that comes by chunk
+			return &header.Fault{Code: header.FaultType, Found: uint64(typ), Want: uint64(header.Call)}
 		}
 	}
 	if f := e.cfg.Limits.Offered(&r.hdr.Lists); f != nil {

@@ -29,7 +29,7 @@ const (
 	FaultReturnRange                 // returned segment has another handle or offset
 	FaultReturnMore                  // returned length over the offered one
 	FaultReturnHole                  // segments not filled contiguously
-	FaultType                        // RPC message is no Reply
+	FaultType                        // RPC message is no Call, or no Reply, where it should be
 	FaultReverse                     // chunks in a reverse Call, and the option is off
 )
 
@@ -57,7 +57,7 @@ var faults = [...]struct{ what, rule string }{
 	FaultReturnRange: {"returned segment names %#x, offered was %#x", "RFC 8166 §3.4.6"},
 	FaultReturnMore:  {"returned length %d, offered were %d", "RFC 8166 §3.4.6"},
 	FaultReturnHole:  {"%d bytes returned behind a segment with %d bytes of room left", "RFC 8166 §3.4.6"},
-	FaultType:        {"RPC message type %d, expected %d (Reply)", "RFC 5531 §9"},
+	FaultType:        {"RPC message type %d, expected %d: a Call is 0, a Reply 1", "RFC 5531 §9"},
 	FaultReverse:     {"lists of %d bytes in a reverse Call, without chunks they have %d", "RFC 8167 §5.3"},
 }
 

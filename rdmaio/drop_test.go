@@ -1,0 +1,143 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// A Request may be dropped: the server has everything back, memory of a Call with chunks included, and
+// goes on; the caller waits, and keeps its credit in use.
+func TestDrop(t *testing.T) {
+	w := newWorld(t)
+	dropped := make(chan error, 2)
+	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if binary.BigEndian.Uint32(r.Message) != 2 {
+			quick(nil).ServeRPC(r)
+			return
+		}
+		r.Drop(func(err error) { dropped <- err })
+		r.Reply(rdmaio.Message{Inline: replyHeader(2).buf}, func(err error) { dropped <- err })
+	}), &rdmaio.Config{Credits: 2})
+	c := w.dial(nil)
+	again(t, c, smallCall(), 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Call(ctx, writeCall(2, 0, make([]byte, 5000)))
+		done <- err
+	}()
+	first, second := <-dropped, <-dropped
+	if errors.Is(first, rdmaio.ErrAnswered) { // the answer is refused at once, the drop is over a moment later
+		first, second = second, first
+	}
+	if first != nil || !errors.Is(second, rdmaio.ErrAnswered) {
+		t.Errorf("dropped: %v, and answered after that: %v", first, second)
+	}
+	for xid := uint32(3); xid < 10; xid++ {
+		again(t, c, smallCall(), xid) // by the other credit
+	}
+	counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 1 && st.Granted == 2 })
+	counts(t, s.Conns()[0], func(st *rdmaio.Stats) bool {
+		return st.InFlight == 0 && st.PostedRecvs == 2 && st.Dropped == 1 && st.Excess == 0
+	})
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// A handler that panics costs its connection and nothing else: the reason is logged with a stack, and told by
+// Conn.Err; the next connection works.
+func TestHandlerPanics(t *testing.T) {
+	for _, mode := range []string{"inline", "blocking", "answered before"} {
+		t.Run(mode, func(t *testing.T) {
+			w := newWorld(t)
+			var log bytes.Buffer
+			s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				if r.Message[3] == 1 {
+					quick(nil).ServeRPC(r)
+					return
+				}
+				if mode == "answered before" {
+					quick(nil).ServeRPC(r)
+				}
+				panic("out of coffee")
+			}), &rdmaio.Config{Blocking: mode == "blocking", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			c := w.dial(nil)
+			again(t, c, smallCall(), 1)
+			conn := s.Conns()[0]
+			_, err := c.Call(context.Background(), writeCall(2, 0, make([]byte, 5000)))
+			if mode != "answered before" && err == nil {
+				t.Error("the Call went well")
+			}
+			<-conn.Done()
+			if err := conn.Err(); !errors.Is(err, rdmaio.ErrPanic) || !strings.Contains(err.Error(), "out of coffee") {
+				t.Errorf("the connection ended with %v", err)
+			}
+			<-c.Done()
+			again(t, w.dial(nil), smallCall(), 1)
+			if err := s.Close(); err != nil { // does not wait for an answer to the lost Request; and the log is complete
+				t.Error(err)
+			}
+			if s := log.String(); !strings.Contains(s, "out of coffee") || !strings.Contains(s, "drop_test.go") {
+				t.Errorf("log: %s", s)
+			}
+		})
+	}
+}
+
+// More chunks than a peer with the same Config takes are refused before anything is sent, with the reason
+// that its ERR_CHUNK could not give.
+func TestTooManyChunks(t *testing.T) {
+	for _, c := range []struct{ items, results, limit, need int }{
+		{20, 0, 16, 20}, {17, 0, 16, 17}, {16, 0, 16, 0}, {0, 17, 16, 17}, {0, 16, 16, 0}, {20, 20, -1, 0},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			w := newWorld(t)
+			limit := 0 // 16 is the default
+			if c.limit < 0 {
+				limit = c.limit
+			}
+			cfg := &rdmaio.Config{InlineSend: 4096, InlineRecv: 4096, MaxChunks: limit}
+			w.serve(echo{}, cfg)
+			conn := w.dial(cfg)
+			e := callHeader(1, 0)
+			for range c.items {
+				e.opaque("item", pattern(1000, 1))
+			}
+			call := &rdmaio.Call{Message: e.message(), ReplyBuf: make([]byte, 30000)}
+			for range c.results {
+				call.Results = append(call.Results, make([]byte, 5000))
+			}
+			_, err := conn.Call(context.Background(), call)
+			var se *rdmaio.SizeError
+			switch {
+			case c.need == 0 && err != nil:
+				t.Error(err)
+			case c.need != 0 && (!errors.As(err, &se) || se.Need != c.need || se.Limit != c.limit || !strings.Contains(err.Error(), "chunks, limit")):
+				t.Errorf("%v", err)
+			case c.need != 0:
+				counts(t, conn, func(st *rdmaio.Stats) bool { return st.Sent == 0 })
+			}
+		})
+	}
+}
+
+// No Call is no message, and no panic.
+func TestNilCall(t *testing.T) {
+	w := newWorld(t)
+	w.serve(echo{}, nil)
+	_, err := w.dial(nil).Call(context.Background(), nil)
+	var ce *rdmaio.CallError
+	if !errors.Is(err, rdmaio.ErrMessage) || !errors.As(err, &ce) || ce.MayHaveRun {
+		t.Error(err)
+	}
+}
