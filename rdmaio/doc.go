@@ -1,5 +1,5 @@
 // Package rdmaio carries ONC RPC messages over RDMA: RPC-over-RDMA version 1
-// (RFC 8166), over any provider of package verbs.
+// (RFC 8166), in both directions (RFC 8167), over any provider of package verbs.
 //
 // A server passes a Handler to Listen. A client Dials and makes Calls, from as many goroutines
 // as it likes. Neither side encodes RPC here: both pass messages as a Message, which
@@ -29,6 +29,26 @@
 // given for the very Call loses the connection (ErrInvalidated), and all Calls
 // in progress on it fail.
 //
+// # Both directions
+//
+// A server may call its clients, on the connection that they made: Conn.Call on its end, which a
+// handler has by Request.Conn. Three things have to be there. The client has a
+// Config.ReverseHandler. The server has positive Config.ReverseCredits. And its upper layer
+// has said, by Conn.AllowReverse, that the client is ready: nothing in the transport tells,
+// and a client that is not may lose the connection. A client without a handler drops such Calls.
+//
+// The two directions share the connection, its Receives, its send queue and the inline sizes, and nothing
+// else. Each has credits and XIDs of its own: the same XID in both is two RPCs. Calls beyond what
+// was granted are dropped, so that however many come of one kind the Replies of the
+// other find their Receives; and what is to be sent goes in the order in which it was asked for, so that neither
+// direction waits for more of the other than was there before it. Keys are ended by the peer for forward Calls only.
+//
+// Reverse messages have no chunks unless Config.ReverseChunks is set at both ends: what does not fit
+// inline is a *SizeError where it is sent.
+//
+// A reverse Call is sent once. The side that listens cannot connect anew (RFC 8167 §5.4), so one that was lost can only
+// be sent again on the next connection that this client makes.
+//
 // # Whose memory
 //
 // Everything a Call names belongs to the transport while Conn.Call runs, and is
@@ -44,7 +64,8 @@
 // A connection has none that stays. Whoever has an event (a Call, a completion, a
 // reply) runs the connection's state machine if nobody does, else leaves the event to
 // the one who does; under constant load that one hands over, after a while, to a goroutine
-// that ends when there is nothing left to do. Config.Blocking adds one for each Call that a handler
-// has. A server has one that accepts, and one for each connection that waits for
+// that ends when there is nothing left to do. So a handler without Config.Blocking must not wait for a Call
+// of its own on that connection: it may be the one who has to bring the reply. Config.Blocking adds one for
+// each Call that a handler has. A server has one that accepts, and one for each connection that waits for
 // its end. Conn.Close and Server.Close join them all.
 package rdmaio
