@@ -3,27 +3,47 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
 // completionCmd is the command "completion".
 type completionCmd struct {
-	Shell string `arg:"" name:"shell" enum:"bash,zsh,fish"`
+	Types bool     `name:"types"`
+	Words []string `arg:"" name:"shell"`
 }
+
+// shells are those that scripts are made for.
+var shells = []string{"bash", "zsh", "fish"}
 
 // run prints a script that completes commands, flags, their values and files.
 func (c *completionCmd) run(env environment, app *kong.Application) int {
-	text, err := completion(c.Shell, completionModel(app))
+	if c.Types {
+		c.types(env)
+		return exitClean
+	}
+	text, err := completion(strings.Join(c.Words, " "), completionModel(app))
 	if err != nil {
 		return usage(env, err)
 	}
 	fmt.Fprint(env.stdout, text)
 	return exitClean
+}
+
+// types prints the names of types in the files, as far as they can be told.
+func (c *completionCmd) types(env environment) {
+	if r, err := sema.Compile(sema.Options{Files: c.Words}); err == nil && r.Unit != nil {
+		for _, name := range dynamic.Names(r.Unit) {
+			fmt.Fprintln(env.stdout, name)
+		}
+	}
 }
 
 // command is what a script knows of a command.
@@ -50,6 +70,7 @@ const (
 	oneOf // values
 	aFolder
 	aFile
+	aType // of the .x files on the command line
 )
 
 // completionModel walks the command line's own model, so that no flag is left
@@ -61,8 +82,15 @@ func completionModel(app *kong.Application) []command {
 		c := command{name: n.Name, help: summaryOf(n.Name)}
 		for _, f := range n.Flags {
 			fl := flag{name: "-" + f.Name, kind: kindOf(f)}
-			if f.Enum != "" {
+			switch {
+			case f.Enum != "":
 				fl.values = f.EnumSlice()
+			case f.Name == "allow":
+				fl.kind, fl.values = oneOf, append([]string{"wire", "source", "extension"}, ruleNames("compat")...)
+			case f.Name == "disable":
+				fl.kind, fl.values = oneOf, ruleNames("lint")
+			case f.Name == "type" && hasData(n):
+				fl.kind = aType
 			}
 			if f.Short != 0 {
 				fl.name = "-" + string(f.Short)
@@ -71,8 +99,8 @@ func completionModel(app *kong.Application) []command {
 		}
 		for _, p := range n.Positional {
 			switch {
-			case p.Enum != "":
-				c.args = p.EnumSlice()
+			case p.Name == "shell":
+				c.args = shells
 			case p.Name == "code":
 				c.args = codes()
 			default:
@@ -87,16 +115,32 @@ func completionModel(app *kong.Application) []command {
 	return append(out, command{name: "help", help: "show help on a command or topic", args: topics})
 }
 
-// codes returns those that explain takes.
+// codes returns the codes and names that explain takes.
 func codes() []string {
 	var out []string
 	for _, r := range diag.Rules() {
-		out = append(out, r.Code)
+		out = append(out, r.Code, r.Name)
 	}
 	for _, o := range otherRules() {
-		out = append(out, o.code)
+		out = append(out, o.code, o.name)
 	}
 	return out
+}
+
+// ruleNames returns the names of the rules of lint or compat.
+func ruleNames(kind string) []string {
+	var out []string
+	for _, r := range otherRules() {
+		if r.kind == kind {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
+// hasData reports whether a command reads data by a type.
+func hasData(n *kong.Node) bool {
+	return slices.ContainsFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == "hex" })
 }
 
 // kindOf tells what a flag's value is: of folders and files by the flag's name.
@@ -143,6 +187,14 @@ func bashScript(commands []command) string {
 		names = append(names, c.name)
 	}
 	fmt.Fprintf(&b, `# Completion of xdrgen for bash: source <(xdrgen completion bash)
+_xdrgen_types() {
+    local word files=()
+    for word in "${COMP_WORDS[@]}"; do
+        [[ $word == *.x ]] && files+=("$word")
+    done
+    ((${#files[@]})) || files=(*.x)
+    "${COMP_WORDS[0]}" completion -types "${files[@]}" 2>/dev/null
+}
 _xdrgen() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= files=.x
     COMPREPLY=()
@@ -199,6 +251,8 @@ func bashValues(flags []flag) string {
 			fmt.Fprintf(&b, "        %s) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n", pattern)
 		case aFile:
 			fmt.Fprintf(&b, "        %s) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", pattern)
+		case aType:
+			fmt.Fprintf(&b, "        %s) COMPREPLY=($(compgen -W \"$(_xdrgen_types)\" -- \"$cur\")); return ;;\n", pattern)
 		case anyValue:
 			fmt.Fprintf(&b, "        %s) return ;;\n", pattern)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -55,7 +56,14 @@ func shellScript(t *testing.T, shell string) (bin, file string) {
 	if err != nil {
 		t.Skipf("%s is not installed", shell)
 	}
-	dir := writeFiles(t, map[string]string{"script": text, "work/a.x": "", "work/b.txt": "", "work/sub/c.x": ""})
+	dir := writeFiles(t, map[string]string{
+		"script": text, "work/a.x": "", "work/b.txt": "", "work/sub/c.x": "",
+		"bin/xdrgen": "#!/bin/sh\n[ \"$1 $2 $3\" = \"completion -types a.x\" ] && echo alpha && echo beta\n", // no more is asked of it
+	})
+	if err := os.Chmod(filepath.Join(dir, "bin/xdrgen"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Chdir(filepath.Join(dir, "work"))
 	return bin, filepath.Join(dir, "script")
 }
@@ -78,6 +86,11 @@ var completionCases = []struct {
 	{"xdrgen explain XDR010", []string{"XDR0101"}, "XDR0201"},
 	{"xdrgen fmt ", []string{"a.x", "sub"}, "b.txt"},
 	{"xdrgen compat ", []string{"a.x", "sub"}, "b.txt"},
+	{"xdrgen dump b.txt a.x -type ", []string{"alpha", "beta"}, "a.x"},
+	{"xdrgen json -type be", []string{"beta"}, "alpha"},
+	{"xdrgen lint -disable unb", []string{"unbounded-data", "unbounded-list"}, "recursive-type"},
+	{"xdrgen compat -allow so", []string{"source"}, "wire"},
+	{"xdrgen explain undefined-t", []string{"undefined-type"}, "XDR0101"},
 	{"xdrgen help si", []string{"sidecar"}, "check"},
 }
 
@@ -135,10 +148,24 @@ func TestZshCompletion(t *testing.T) {
 		{"xdrgen check -f", "3", "*-format:value:(text json sarif github)"},
 		{"xdrgen check ''", "3", `*:file:_files -g "*.x"`},
 		{"xdrgen completion ''", "3", "*:word:(bash zsh fish)"},
+		{"xdrgen dump -type ''", "4", "*-type:type:_xdrgen_types"},
 	} {
 		out, err := exec.Command(zsh, "-f", "-c", stub+"source "+quoteShell(file)+"; words=("+c.words+"); CURRENT="+c.current+"; _xdrgen").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%q: %v %s", c.words, err, out)
+		}
+	}
+}
+
+// TestCompletionTypes prints what a script asks for.
+func TestCompletionTypes(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{
+		"a.x": "typedef int one;\nstruct two { int a; };\nprogram P { version V { one F(two) = 1; } = 1; } = 1;\n", "bad.x": "struct {",
+	}))
+	for files, want := range map[string]string{"a.x": "one two P.V.F.args P.V.F.result", "bad.x": "", "none.x": ""} {
+		stdout, stderr, code := runCommand(t, "completion", "-types", files)
+		if got := strings.Join(strings.Fields(stdout), " "); got != want || stderr != "" || code != exitClean {
+			t.Errorf("%s: exit code %d, %q %s, expected %q", files, code, got, stderr, want)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 func zshScript(commands []command) string {
 	var b strings.Builder
-	b.WriteString("#compdef xdrgen\n# Completion of xdrgen for zsh: xdrgen completion zsh > a folder of $fpath, as _xdrgen\n\n_xdrgen() {\n    local -a commands\n    commands=(\n")
+	b.WriteString("#compdef xdrgen\n# Completion of xdrgen for zsh: xdrgen completion zsh > a folder of $fpath, as _xdrgen\n\n_xdrgen_types() {\n    local -a files types\n    files=(${(M)words:#*.x})\n    (($#files)) || files=(*.x(N))\n    types=(${(f)\"$($tool completion -types $files 2>/dev/null)\"})\n    compadd -a types\n}\n_xdrgen() {\n    local tool=$words[1]\n    local -a commands\n    commands=(\n")
 	for _, c := range commands {
 		fmt.Fprintf(&b, "        %s\n", quoteShell(c.name+":"+c.help))
 	}
@@ -23,6 +23,8 @@ func zshScript(commands []command) string {
 				spec += ":folder:_files -/"
 			case aFile:
 				spec += ":file:_files"
+			case aType:
+				spec += ":type:_xdrgen_types"
 			case anyValue:
 				spec += ":value: "
 			}
@@ -49,6 +51,7 @@ func fishScript(commands []command) string {
 	var b strings.Builder
 	b.WriteString("# Completion of xdrgen for fish: xdrgen completion fish > ~/.config/fish/completions/xdrgen.fish\n" +
 		"function __xdrgen_files\n    set -l files (commandline -ct)*.x (commandline -ct)*/\n    test -n \"$files\"; and printf '%s\\n' $files\nend\n" +
+		"function __xdrgen_types\n    set -l words (commandline -opc)\n    set -l files (string match -- '*.x' $words)\n    test -n \"$files\"; or set files *.x\n    $words[1] completion -types $files 2>/dev/null\nend\n" +
 		"complete -c xdrgen -f\n")
 	for _, c := range commands {
 		fmt.Fprintf(&b, "complete -c xdrgen -n __fish_use_subcommand -a %s -d %s\n", c.name, quoteFish(c.help))
@@ -68,6 +71,8 @@ func fishScript(commands []command) string {
 				line += " -x -a '(__fish_complete_directories)'"
 			case aFile:
 				line += " -r -F"
+			case aType:
+				line += " -x -a '(__xdrgen_types)'"
 			case anyValue:
 				line += " -x"
 			}

@@ -257,6 +257,23 @@ func TestDiff(t *testing.T) {
 	if code != exitFindings || !strings.HasPrefix(stdout, "--- "+name+"\n+++ "+name+"\n@@ ") || !strings.Contains(stdout, "\n-") {
 		t.Errorf("changed: exit code %d, %s", code, stdout)
 	}
+	runCommand(t, append([]string{"gen"}, args...)...)
+	for file, text := range map[string]string{
+		"old_xdr.go": generatedBy + "from old.x. DO NOT EDIT.\n", "u_xdr_test.go": generatedBy + "from u.x. DO NOT EDIT.\n",
+		"mine_xdr.go": "package u\n", "other.go": generatedBy + "x\n",
+	} {
+		if err := os.WriteFile(filepath.Join(out, file), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := filepath.ToSlash(out) + "/old_xdr.go"
+	stdout, _, code = runCommand(t, append([]string{"diff"}, args...)...)
+	if want := "--- " + old + "\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-" + generatedBy + "from old.x. DO NOT EDIT.\n"; code != exitFindings || stdout != want {
+		t.Errorf("stale: exit code %d, %s", code, stdout)
+	}
+	if stdout, stderr, code = runCommand(t, append([]string{"gen"}, args...)...); code != exitClean || stdout != "" || !strings.HasPrefix(stderr, "xdrgen: "+old+" is stale: ") {
+		t.Errorf("stale: exit code %d, %s%s", code, stdout, stderr)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "u.x"), []byte("struct a { nothing x; };"), 0o666); err != nil {
 		t.Fatal(err)
 	}

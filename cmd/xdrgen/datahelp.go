@@ -10,7 +10,8 @@ Examples:
   xdrgen diff -o . -package proto proto.x | patch -p0
 
 The unified diff leads from the files that are there, or /dev/null for one that
-is missing, to what gen would write. The exit code is 3 where they differ.
+is missing, to what gen would write, or /dev/null for one that is stale: a run of
+gen wrote it, and this one would not. The exit code is 3 where they differ.
 
   -o DIR             folder of the package
   -package NAME      Go package name
@@ -92,9 +93,12 @@ The same texts are docs/errors.md.
 const helpCompletion = `Print a script with which a shell completes commands, flags, their values and files.
 
 Usage: xdrgen completion bash|zsh|fish
+       xdrgen completion -types FILE.x...
 
 Examples:
   source <(xdrgen completion bash)
   xdrgen completion zsh > "${fpath[1]}/_xdrgen"
   xdrgen completion fish > ~/.config/fish/completions/xdrgen.fish
+
+  -types  print what -type of dump and json can be in these files, one a line: the scripts ask for it
 `

@@ -46,6 +46,13 @@ func (g *genCmd) run(env environment) int {
 			fmt.Fprintln(env.stdout, filepath.ToSlash(name))
 		}
 	}
+	stale, err := g.stale(files)
+	if err != nil {
+		return failed(env, err)
+	}
+	for _, name := range stale {
+		fmt.Fprintf(env.stderr, "xdrgen: %s is stale: xdrgen wrote it once, and this run does not make it; remove it\n", filepath.ToSlash(name))
+	}
 	return exitClean
 }
 
