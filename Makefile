@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-verbs test-arch test-peers fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-verbs test-arch test-peers sim fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -114,6 +114,9 @@ test-arch: ## run the codec tests as 386, arm64 and s390x, as far as this machin
 
 test-peers: ## hold codecs against those of another Go compiler, over the corpus (minutes)
 	cd bench && $(GO) test -count 1 -v ./differ
+
+sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
+	$(GO) test ./rdmaio/internal/sim -run 'TestSeeds' -v -timeout 0 -args -seeds $(or $(SEEDS),1000)
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; grep -rl --include='*_test.go' --exclude-dir=testdata --exclude-dir=bench '^func Fuzz' . | sort | while read -r file; do \

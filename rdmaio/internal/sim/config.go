@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+)
+
+// Fault is a kind of thing that goes wrong.
+type Fault int
+
+// The faults.
+const (
+	Break       Fault = iota // the connection ends, each end hears of it in its time
+	CloseClient              // the side that dialed closes it
+	CloseServer              // the side that accepted does
+	Stall                    // nothing moves for longer than the engines wait
+	Hiccup                   // nothing moves for a while
+	LateWC                   // a completion comes late
+	Cancel                   // a caller gives up
+	NoMemory                 // a Call with chunks gets no memory
+	Refuse                   // a handler answers ERR_CHUNK
+	Drop                     // a handler answers nothing
+	Slow                     // a handler takes its time
+	NoGrant                  // a Reply says 0 credits
+	Narrow                   // a place for results is smaller than the result
+	Faults                   // how many kinds there are
+)
+
+var faultNames = [Faults]string{
+	"break", "close-client", "close-server", "stall", "hiccup", "late-completion", "cancel", "no-memory",
+	"refuse", "drop", "slow", "no-grant", "narrow",
+}
+
+// String names the fault.
+func (f Fault) String() string { return faultNames[f] }
+
+// Config is what to simulate.
+type Config struct {
+	Seed uint64
+	RPCs int // made by the client; those the other way are a third of it
+
+	// Sabotage, if not nil, is a bug of the network, for tests of the oracles.
+	Sabotage func(*Message)
+}
+
+// Message is what a Sabotage may change.
+type Message struct {
+	Bytes []byte // on their way
+	Copy  bool   // deliver it twice
+}
+
+// Result is how it went.
+type Result struct {
+	Trace    string         // hash of all events
+	Events   int            // how many
+	Failures []string       // what should not have been; the first few
+	Fired    [Faults]int    // faults of each kind that came to pass
+	Outcomes map[string]int // RPCs by how they ended
+	Time     time.Duration  // of the simulated clock
+	Links    int            // connections made
+}
+
+// draw is what a seed decides for the whole run. Each seed has rates of its own, and
+// none at all for about half of the kinds: some faults hide others.
+type draw struct {
+	rate          [Faults]float64 // a chance each time it could happen
+	credits       [2]int          // of Calls by the client, and by the server: 0 is none
+	limits        [2]int          // what each side grants at most to the other
+	sendWRs       [2]int
+	inline        [2]int // bytes that the side sends at most
+	reverseChunks bool
+	invalidate    bool
+	cache         bool // the servers have one of replies
+}
+
+func newDraw(r *rand.Rand) draw {
+	var d draw
+	for f := range d.rate {
+		if r.IntN(2) == 0 {
+			d.rate[f] = r.Float64() * r.Float64() * 0.2
+		}
+	}
+	for _, f := range []Fault{Break, CloseClient, CloseServer, Stall} { // these cost a connection
+		d.rate[f] *= 0.05
+	}
+	for i := range 2 {
+		d.credits[i] = 1 + r.IntN(8)
+		d.limits[i] = 1 + r.IntN(8)
+		d.sendWRs[i] = 16 + r.IntN(40) // the most that one RPC here needs, at least
+		d.inline[i] = header.LeastInline * (1 + r.IntN(3))
+	}
+	if r.IntN(3) == 0 {
+		d.credits[1] = 0 // no reverse Calls
+	}
+	d.reverseChunks = r.IntN(2) == 0
+	d.invalidate = r.IntN(2) == 0
+	d.cache = r.IntN(3) > 0
+	return d
+}

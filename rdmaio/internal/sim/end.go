@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// chainTimeout is how long an engine waits for posted work.
+const chainTimeout = time.Second
+
+// end is one end of a connection: an engine, and what a provider and a driver would have.
+type end struct {
+	w    *world
+	i    int // 0: it dialed
+	name string
+	link *link
+	peer *end
+
+	eng     *engine.Engine
+	recv    []*region // by the number of the Receive
+	rq      []verbs.RecvWR
+	sq      []send
+	wcs     []verbs.WC
+	lastWC  time.Duration
+	moving  bool
+	gone    bool // it has ended: nothing touches its memory
+	timer   time.Duration
+	regions map[uint32]*region
+	account account
+
+	requests map[*engine.Request]bool // not given back; true: a handler has it
+	faults   uint64                   // that the engine found
+	dropped  bool                     // a Call was, so that a credit of the peer is gone for good
+}
+
+var names = [2]string{"client", "server"}
+
+// newLink makes a connection.
+func (w *world) newLink() {
+	l := &link{w: w}
+	w.links++
+	w.link = l
+	for i := range 2 {
+		l.ends[i] = w.newEnd(l, i)
+	}
+	l.ends[0].peer, l.ends[1].peer = l.ends[1], l.ends[0]
+	size := func(i int) int { return w.draw.inline[i] }
+	for i, e := range l.ends {
+		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Terms: header.Terms{
+			Send: size(i), Recv: size(1 - i), RemoteInvalidate: w.draw.invalidate,
+		}})
+	}
+}
+
+func (w *world) newEnd(l *link, i int) *end {
+	d := &w.draw
+	calls, serves := d.credits[i], d.limits[i]
+	if i == 0 && d.credits[1] == 0 {
+		serves = 0
+	}
+	e := &end{
+		w: w, i: i, link: l, name: names[i], regions: make(map[uint32]*region), requests: make(map[*engine.Request]bool),
+		account: account{w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), open: make(map[uint32]bool)},
+	}
+	cfg := engine.Config{
+		Role: engine.Role(i), Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
+		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout,
+		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
+	}
+	for range calls + serves {
+		s, r := &region{bytes: poisoned(d.inline[i])}, &region{bytes: poisoned(d.inline[1-i])}
+		cfg.Send = append(cfg.Send, engine.Buffer{MR: s, Bytes: s.bytes})
+		cfg.Recv = append(cfg.Recv, engine.Buffer{MR: r, Bytes: r.bytes})
+		e.recv = append(e.recv, r)
+	}
+	e.eng = engine.New(cfg)
+	return e
+}
+
+// step runs the engine and does what it says. What leads to another step of it is for later.
+func (e *end) step(events ...engine.Event) {
+	f := e.eng.Step(e.w.now, events)
+	e.w.note("%s: %d recvs, %d sends, fail %v, %d sinks, %d deliver, %d done, %d release",
+		e.name, len(f.Recvs), len(f.Sends), f.Fail, len(f.Sinks), len(f.Deliver), len(f.Done), len(f.Release))
+	if e.gone && (len(f.Recvs) > 0 || len(f.Sends) > 0 || f.Fail != nil) {
+		e.w.fail("%v wants something of a connection that it ended", e.name)
+	}
+	e.rq = append(e.rq, f.Recvs...)
+	for i := range f.Sends {
+		e.w.note("%s: %v %d bytes key %#x", e.name, f.Sends[i].Opcode, f.Sends[i].SGL[0].Length, f.Sends[i].RKey)
+	}
+	e.post(f.Sends)
+	if f.Fail != nil {
+		e.end(f.Fail)
+	}
+	for _, q := range f.Sinks {
+		e.requests[q] = false
+		e.w.after(e.w.soon(), e.name+" gets memory", func() { e.sink(q) })
+	}
+	for _, q := range f.Deliver {
+		e.requests[q] = true
+		e.serve(q)
+	}
+	for _, c := range f.Done {
+		e.w.done(e, c.Owner.(*rpc))
+	}
+	for _, q := range f.Release {
+		delete(e.requests, q) // one that was refused at once is not there
+	}
+	if s := e.eng.Stats(); s.Faults+s.Excess > e.faults {
+		e.faults = s.Faults + s.Excess
+		e.w.fail("%v found a fault in what an honest peer sent: %+v", e.name, s)
+	}
+	if f.Deadline > 0 && (e.timer <= e.w.now || f.Deadline < e.timer) {
+		e.timer = f.Deadline
+		e.w.after(f.Deadline-e.w.now, e.name+" timer", func() {
+			if !e.gone {
+				e.step(engine.Event{Kind: engine.EventTimer})
+			}
+		})
+	}
+}
+
+// end is what disconnecting does.
+func (e *end) end(why error) {
+	e.gone, e.sq, e.rq, e.wcs = true, nil, nil, nil
+	e.w.note("%s ends: %v", e.name, why)
+	l := e.link
+	if !l.broken {
+		l.broken = true
+		p := e.peer
+		e.w.after(e.w.soon(), p.name+" is told", func() {
+			if !p.gone {
+				p.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
+			}
+		})
+	}
+	if e.peer.gone {
+		e.w.after(time.Duration(1+e.w.rng.IntN(50))*time.Millisecond, "reconnect", e.w.newLinkIfNeeded)
+	}
+}
+
+// sink gives a Call with chunks its memory.
+func (e *end) sink(q *engine.Request) {
+	ev := engine.Event{Kind: engine.EventSink, Request: q}
+	if e.w.chance(NoMemory) {
+		ev.Err = errMemory
+		e.w.byXID[1-e.i][q.XID].narrow = true // it ends as one that does not fit
+	} else {
+		r := &region{bytes: poisoned(q.SinkSize)}
+		q.Sink = engine.Buffer{MR: r, Bytes: r.bytes}
+	}
+	e.step(ev)
+}

@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// errBroken is what the network says of a connection that it broke.
+var errBroken = errors.New("sim: the connection is broken")
+
+// link is one connection.
+type link struct {
+	w      *world
+	ends   [2]*end
+	broken bool
+	stuck  time.Duration // nothing moves before
+}
+
+// send is a request that is on its way.
+type send struct {
+	wr  verbs.SendWR
+	sge verbs.SGE
+}
+
+// post takes requests of an end, which are carried out one after the other.
+func (e *end) post(wrs []verbs.SendWR) {
+	for i := range wrs {
+		s := send{wr: wrs[i]}
+		if len(wrs[i].SGL) > 0 {
+			s.sge = wrs[i].SGL[0]
+		}
+		e.sq = append(e.sq, s)
+		if s.wr.Opcode == verbs.Send || s.wr.Opcode == verbs.SendWithInvalidate {
+			e.account.post(local(&s.sge))
+		}
+	}
+	if len(e.sq) > e.w.draw.sendWRs[e.i] {
+		e.w.fail("%v: %d requests in a send queue of %d", e.name, len(e.sq), e.w.draw.sendWRs[e.i])
+	}
+	e.move()
+}
+
+// move lets the first request of the send queue happen, in its time.
+func (e *end) move() {
+	if e.moving || len(e.sq) == 0 || e.link.broken {
+		return
+	}
+	e.moving = true
+	l, d := e.link, e.w.soon()
+	switch {
+	case e.w.chance(Stall):
+		l.stuck = e.w.now + 2*chainTimeout
+	case e.w.chance(Hiccup):
+		l.stuck = max(l.stuck, e.w.now+time.Duration(e.w.rng.IntN(int(chainTimeout/4))))
+	}
+	if l.stuck > e.w.now {
+		d += l.stuck - e.w.now
+	}
+	e.w.after(d, e.name+" moves", func() {
+		e.moving = false
+		if l.broken || e.gone {
+			return
+		}
+		s := e.sq[0]
+		e.sq = e.sq[1:]
+		if !e.carry(&s) {
+			l.breakNow()
+			return
+		}
+		if s.wr.Flags&verbs.SendSignaled != 0 {
+			op := verbs.WCSend
+			switch s.wr.Opcode {
+			case verbs.RDMARead:
+				op = verbs.WCRDMARead
+			case verbs.RDMAWrite:
+				op = verbs.WCRDMAWrite
+			}
+			e.complete(verbs.WC{WRID: s.wr.WRID, Opcode: op})
+		}
+		e.move()
+		for _, f := range []Fault{Break, CloseClient, CloseServer} {
+			if e.w.chance(f) {
+				l.endBy(f)
+				return
+			}
+		}
+	})
+}
+
+// carry does what a request says; false if the connection does not survive it.
+func (e *end) carry(s *send) bool {
+	mem := local(&s.sge)
+	switch s.wr.Opcode {
+	case verbs.RDMAWrite:
+		to, ok := e.peer.at(s.wr.RKey, s.wr.RemoteAddr, len(mem), verbs.AccessRemoteWrite)
+		if ok {
+			copy(to, mem)
+			e.w.clean(mem)
+		}
+		return ok
+	case verbs.RDMARead:
+		from, ok := e.peer.at(s.wr.RKey, s.wr.RemoteAddr, len(mem), verbs.AccessRemoteRead)
+		if ok {
+			copy(mem, from)
+			e.w.clean(from)
+		}
+		return ok
+	}
+	p := e.peer
+	if len(p.rq) == 0 {
+		e.w.fail("%v sends where no Receive is posted", e.name)
+		return false
+	}
+	e.w.clean(mem)
+	m := Message{Bytes: append([]byte(nil), mem...)}
+	if e.w.cfg.Sabotage != nil {
+		e.w.cfg.Sabotage(&m)
+	}
+	if e.account.isReply(m.Bytes) && e.w.chance(NoGrant) {
+		copy(m.Bytes[8:12], []byte{0, 0, 0, 0})
+	}
+	wc := verbs.WC{Opcode: verbs.WCRecv, ByteLen: uint32(len(m.Bytes))}
+	if s.wr.Opcode == verbs.SendWithInvalidate {
+		r := p.regions[s.wr.InvalidateRKey]
+		switch {
+		case r == nil || !r.live && !r.gaveUp:
+			e.w.fail("%v ends key %#x, which it must not", e.name, s.wr.InvalidateRKey)
+			return false
+		case !r.live:
+			return false // too late
+		}
+		r.live = false
+		wc.InvalidatedRKey = s.wr.InvalidateRKey
+	}
+	for again := m.Copy; ; again = false {
+		recv := p.rq[0]
+		p.rq = p.rq[1:]
+		buf := local(&recv.SGL[0])
+		if len(m.Bytes) > len(buf) {
+			e.w.fail("%v sends %d bytes to a Receive of %d", e.name, len(m.Bytes), len(buf))
+			return false
+		}
+		copy(buf, m.Bytes)
+		wc.WRID = recv.WRID
+		p.complete(wc)
+		if !again || len(p.rq) == 0 {
+			return true
+		}
+	}
+}
+
+// clean asserts that what leaves an end was put there.
+func (w *world) clean(b []byte) {
+	if bytes.Contains(b, stale) {
+		w.fail("bytes leave that nobody has written")
+	}
+}
+
+var stale = bytes.Repeat([]byte{poison}, 8)
+
+// complete brings a completion: those of an end come in their order.
+func (e *end) complete(wc verbs.WC) {
+	d := e.w.soon()
+	if e.w.chance(LateWC) {
+		d += time.Duration(e.w.rng.IntN(int(chainTimeout / 8)))
+	}
+	e.lastWC = max(e.lastWC, e.w.now+d)
+	e.wcs = append(e.wcs, wc)
+	e.w.after(e.lastWC-e.w.now, e.name+" polls", e.poll)
+}
+
+// poll hands over the oldest completions, one or more, as it happens.
+func (e *end) poll() {
+	if e.gone || len(e.wcs) == 0 {
+		return
+	}
+	n := 1 + e.w.rng.IntN(len(e.wcs))
+	var list []engine.Event
+	for _, wc := range e.wcs[:n] {
+		if wc.Opcode == verbs.WCRecv && wc.Status == verbs.StatusSuccess {
+			e.account.receive(e.recv[wc.WRID].bytes[:wc.ByteLen])
+		}
+		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: wc})
+	}
+	e.wcs = e.wcs[n:]
+	if len(e.wcs) > 0 {
+		e.w.after(e.w.soon(), e.name+" polls", e.poll)
+	}
+	e.step(list...)
+}
+
+// endBy ends the connection in one of three ways.
+func (l *link) endBy(f Fault) {
+	switch f {
+	case Break:
+		l.breakNow()
+	case CloseClient:
+		l.ends[0].step(engine.Event{Kind: engine.EventClose, Err: errClosed})
+	case CloseServer:
+		l.ends[1].step(engine.Event{Kind: engine.EventClose, Err: errClosed})
+	}
+}
+
+var errClosed = errors.New("sim: closed by this side")
+
+// breakNow lets nothing more through, and tells both ends, each in its time.
+func (l *link) breakNow() {
+	if l.broken {
+		return
+	}
+	l.broken = true
+	for _, e := range l.ends {
+		if e.gone {
+			continue
+		}
+		for i := range e.sq { // they hear of it as verbs tell: by flushed requests
+			if e.w.rng.IntN(2) == 0 && e.sq[i].wr.Flags&verbs.SendSignaled != 0 {
+				e.complete(verbs.WC{WRID: e.sq[i].wr.WRID, Status: verbs.StatusFlushed})
+			}
+		}
+		e.w.after(e.w.soon(), e.name+" is lost", func() {
+			e.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
+		})
+	}
+}

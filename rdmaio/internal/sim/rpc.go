@@ -1,0 +1,228 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// headSize is how an RPC begins, either way: XID, type, and a tag that no other one has.
+const headSize = 16
+
+// rpc is one, from its making to its end, over as many connections as that takes.
+type rpc struct {
+	from int // 0: made by the client
+	tag  uint64
+	xid  uint32
+	msg  []byte // the Call, whole
+	cut  []span // of it, what may go by read chunks
+
+	want   []byte   // the reply, without what goes to places
+	fill   [][]byte // what goes there; nil: nothing
+	places []int    // how large they are
+	chunk  int      // how large a reply chunk is offered; 0: none
+	narrow bool     // it does not fit
+
+	// Of the try in progress.
+	call      engine.Call
+	end       *end
+	regions   []*region
+	results   [][]byte
+	reply     []byte
+	posted    bool
+	cancelled bool
+
+	tries   int
+	sent    bool
+	outcome string
+}
+
+// span is a part of a message, in front of its roundup.
+type span struct{ at, n int }
+
+// message makes one that begins like an RPC, with what is derived from a tag behind.
+func message(xid uint32, typ header.MsgType, tag uint64, n int, r *rand.Rand) []byte {
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, n), xid)
+	b = binary.BigEndian.AppendUint32(b, uint32(typ))
+	b = binary.BigEndian.AppendUint64(b, tag)
+	for len(b) < n {
+		b = binary.BigEndian.AppendUint32(b, r.Uint32())
+	}
+	return b
+}
+
+// newRPC makes a random one for the connections of a world.
+func (w *world) newRPC(from int) *rpc {
+	w.tags++
+	w.xids[from]++
+	p := &rpc{from: from, tag: w.tags, xid: w.xids[from]}
+	r := rand.New(rand.NewPCG(w.cfg.Seed, p.tag))
+	there, back := w.draw.inline[from], w.draw.inline[1-from]
+	chunks := from == 0 || w.draw.reverseChunks
+	sizes := func(limit int) int { // of a message, more often near the limit than by chance
+		switch n := limit - header.PrefixSize - 12; {
+		case !chunks:
+			return headSize + 4*r.IntN((n-headSize)/4+1)
+		case r.IntN(4) == 0:
+			return headSize + 4*r.IntN(3*limit/4)
+		case r.IntN(2) == 0:
+			return n/4*4 + 4*(r.IntN(9)-4)
+		}
+		return headSize + 4*r.IntN(64)
+	}
+	p.msg = message(p.xid, header.Call, p.tag, sizes(there), r)
+	p.want = message(p.xid, header.Reply, p.tag, sizes(back), r)
+	if !chunks {
+		return p
+	}
+	for at := headSize; r.IntN(2) == 0 && len(p.cut) < 3; {
+		at += 4 * r.IntN(20)
+		n := 1 + r.IntN(300)
+		if at+(n+3)/4*4 > len(p.msg) {
+			break
+		}
+		p.cut = append(p.cut, span{at, n})
+		clear(p.msg[at+n : at+(n+3)/4*4])
+		at += (n + 3) / 4 * 4
+	}
+	for r.IntN(2) == 0 && len(p.places) < 3 {
+		n := r.IntN(400)
+		data := make([]byte, r.IntN(n+1))
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		p.places, p.fill = append(p.places, n), append(p.fill, data)
+	}
+	if r.IntN(4) > 0 {
+		p.chunk = len(p.want) + r.IntN(200)
+	}
+	if w.chance(Narrow) {
+		if k := len(p.places); k > 0 && p.places[k-1] > 0 {
+			p.fill[k-1] = make([]byte, p.places[k-1]+1)
+		} else {
+			p.chunk = len(p.want) / 2
+		}
+	}
+	// What the server will find: does it fit?
+	lists := 12
+	for i, n := range p.places {
+		lists += 8 + 16*segments(p.tag, i, n)
+		p.narrow = p.narrow || len(p.fill[i]) > n
+	}
+	if p.chunk > 0 {
+		lists += 4 + 16*segments(p.tag, 9, p.chunk)
+	}
+	if header.PrefixSize+lists+len(p.want) > back && p.chunk < len(p.want) {
+		p.narrow = true
+	}
+	return p
+}
+
+// segments is how many a chunk of n bytes has: what is derived from the tag alone.
+func segments(tag uint64, i, n int) int {
+	if n == 0 {
+		return 0
+	}
+	return 1 + int((tag>>3+uint64(i))%3)*min(1, n/3)
+}
+
+// split cuts memory into segments of whatever sizes.
+func (e *end) split(r *region, k int, each func(header.Segment)) {
+	at := 0
+	for i := range k {
+		n := len(r.bytes) - at
+		if left := k - 1 - i; left > 0 {
+			n = 1 + e.w.rng.IntN(n-left)
+		}
+		each(header.Segment{Handle: r.key, Offset: r.addr + uint64(at), Length: uint32(n)})
+		at += n
+	}
+}
+
+// issue makes a try: the message in one of its shapes, and fresh memory under fresh keys.
+func (p *rpc) issue(e *end) {
+	w := e.w
+	p.tries++
+	p.end, p.posted, p.cancelled = e, true, false
+	p.regions, p.results, p.reply = p.regions[:0], p.results[:0], nil
+	p.call = engine.Call{XID: p.xid, Owner: p, ReplyTo: poisoned(len(p.want) * w.rng.IntN(2))[:0]}
+	l := &p.call.Lists
+	place := func(n int) *region {
+		r := e.register(poisoned(n), verbs.AccessRemoteWrite)
+		p.regions = append(p.regions, r)
+		return r
+	}
+	for i, n := range p.places {
+		l.AddWrite(0)
+		if n == 0 {
+			p.results = append(p.results, nil)
+			continue
+		}
+		r := place(n)
+		p.results = append(p.results, r.bytes)
+		e.split(r, segments(p.tag, i, n), func(s header.Segment) { l.Writes[i] = append(l.Writes[i], s) })
+	}
+	if p.chunk > 0 {
+		r := place(p.chunk)
+		p.reply, l.HasReply = r.bytes, true
+		e.split(r, segments(p.tag, 9, p.chunk), func(s header.Segment) { l.Reply = append(l.Reply, s) })
+	}
+	read := func(position int, data []byte) {
+		r := e.register(data, verbs.AccessRemoteRead)
+		p.regions = append(p.regions, r)
+		e.split(r, 1+w.rng.IntN(min(3, len(data))), func(s header.Segment) {
+			l.Reads = append(l.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
+		})
+	}
+	room := w.draw.inline[e.i] - header.PrefixSize
+	whole := len(p.msg)+l.Size() <= room
+	if whole && w.rng.IntN(2) == 0 || p.from == 1 && !w.draw.reverseChunks {
+		p.call.Payload = append(p.call.Payload, p.msg)
+		return
+	}
+	var rest []byte
+	at := 0
+	for _, c := range p.cut {
+		rest = append(rest, p.msg[at:c.at]...)
+		at = c.at + (c.n+3)/4*4
+	}
+	rest = append(rest, p.msg[at:]...)
+	p.call.Long = len(rest)+l.Size()+24*3*len(p.cut) > room
+	if p.call.Long {
+		read(0, rest)
+	} else {
+		p.call.Payload = append(p.call.Payload, rest)
+	}
+	for _, c := range p.cut {
+		read(c.at, p.msg[c.at:c.at+c.n])
+	}
+}
+
+// check compares what came with what should have.
+func (p *rpc) check(w *world) {
+	c := &p.call
+	got := c.Reply
+	if c.LongReply > 0 {
+		got = p.reply[:c.LongReply]
+	}
+	if !bytes.Equal(got, p.want) {
+		w.fail("RPC %d: the reply differs: %d bytes, want %d", p.tag, len(got), len(p.want))
+	}
+	for i, place := range p.results {
+		n := 0
+		if i < len(c.Used) {
+			n = int(c.Used[i])
+		}
+		switch {
+		case place == nil: // its result was to come inline; nothing was sent for it here
+		case !bytes.Equal(place[:n], p.fill[i]):
+			w.fail("RPC %d: result %d differs: %d bytes, want %d", p.tag, i, n, len(p.fill[i]))
+		case !bytes.Equal(place[n:], poisoned(len(place)-n)):
+			w.fail("RPC %d: bytes behind result %d were touched", p.tag, i)
+		}
+	}
+}
