@@ -40,7 +40,7 @@ func Benchmark(b *testing.B, open func(tb testing.TB) Fabric) {
 		{"read/bandwidth", func(p *bench) { p.access(verbs.RDMARead, benchDepth) }},
 	} {
 		for _, size := range benchSizes {
-			b.Run(fmt.Sprintf("%s/%d", kind.name, size), func(b *testing.B) { benchOne(b, open(b), size, kind.run) })
+			b.Run(fmt.Sprintf("%s/%d", kind.name, size), func(b *testing.B) { benchOne(b, open, size, kind.run) })
 		}
 	}
 }
@@ -54,12 +54,14 @@ type bench struct {
 	peer verbs.MemoryRegion
 }
 
-func benchOne(b *testing.B, f Fabric, size int, run func(*bench)) {
+func benchOne(b *testing.B, open func(testing.TB) Fabric, size int, run func(*bench)) {
+	before := stacks()
+	f := open(b)
 	if f.Timeout <= 0 {
 		f.Timeout = 30 * time.Second
 	}
 	h := &harness{TB: b, Fabric: f}
-	b.Cleanup(h.checkClosed)
+	b.Cleanup(func() { h.checkClosed(before) })
 	if limit := min(f.Client.Attributes().MaxMessageSize, f.Server.Attributes().MaxMessageSize); uint64(size) > uint64(limit) {
 		b.Skipf("the devices take %d bytes", limit)
 	}

@@ -48,13 +48,13 @@ func (h *harness) newEnd(dev verbs.Device, cfg verbs.QPConfig) *end {
 	h.Cleanup(func() { h.check("close pd", e.pd.Close()) })
 	notify, wake := verbs.NotifyChannel()
 	e.wake = wake
-	e.cq, err = dev.CreateCQ(256, notify)
+	cfg.MaxSendWR, cfg.MaxRecvWR = orDefault(cfg.MaxSendWR, 64), orDefault(cfg.MaxRecvWR, 64)
+	e.cq, err = dev.CreateCQ(max(256, cfg.MaxSendWR+cfg.MaxRecvWR), notify)
 	h.must("create cq", err)
 	h.Cleanup(func() { h.check("close cq", e.cq.Close()) })
 	lost, c := verbs.NotifyChannel()
 	e.lost = c
 	cfg.SendCQ, cfg.RecvCQ, cfg.Notify = e.cq, e.cq, lost
-	cfg.MaxSendWR, cfg.MaxRecvWR = orDefault(cfg.MaxSendWR, 64), orDefault(cfg.MaxRecvWR, 64)
 	e.qp, err = e.pd.CreateQP(cfg)
 	h.must("create qp", err)
 	h.Cleanup(func() { h.check("close qp", e.qp.Close()) })

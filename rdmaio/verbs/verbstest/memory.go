@@ -3,6 +3,7 @@ package verbstest
 import (
 	"bytes"
 	"math"
+	"reflect"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -254,6 +255,14 @@ func testAlloc(h *harness) {
 	e := h.newEnd(h.Server, verbs.QPConfig{})
 	_, err := e.pd.Alloc(0)
 	h.wantErr("alloc of nothing", err, verbs.ErrInvalidValue)
+	for _, n := range []int{1, 24, 80, 100, 1000, 5000} {
+		buf, err := e.pd.Alloc(n)
+		h.must("alloc", err)
+		if at := reflect.ValueOf(buf).Pointer(); at%64 != 0 {
+			h.Errorf("%d bytes are at %#x, which 64 does not divide", n, at)
+		}
+		h.must("free", e.pd.Free(buf))
+	}
 	buf, err := e.pd.Alloc(100)
 	h.must("alloc", err)
 	if len(buf) != 100 || !bytes.Equal(buf, make([]byte, 100)) {

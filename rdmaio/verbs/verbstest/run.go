@@ -24,6 +24,9 @@
 package verbstest
 
 import (
+	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,9 +70,13 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"messages/receive too small", testReceiveTooSmall},
 		{"messages/none posted", testNonePosted},
 		{"messages/long lists", testLongLists},
+		{"messages/nothing in all shapes", testNothing},
+		{"messages/too long", testSizes},
 		{"memory/write then send", testWriteThenSend},
 		{"memory/read", testRead},
 		{"memory/read then fenced send", testFence},
+		{"memory/read into a list", testReadLists},
+		{"memory/bulk both ways", testBulk},
 		{"memory/zero length", testZeroLength},
 		{"memory/bounds", testBounds},
 		{"memory/rights", testRights},
@@ -80,49 +87,69 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"memory/alloc", testAlloc},
 		{"invalidate/by call", testInvalidateCall},
 		{"invalidate/by request", testLocalInvalidate},
+		{"invalidate/by request in its turn", testLocalInvalidateOrder},
 		{"invalidate/by peer", testRemoteInvalidate},
 		{"invalidate/refused to peer", testRemoteInvalidateRefused},
 		{"invalidate/reregister", testReregister},
 		{"invalidate/race with writes", testInvalidateRace},
+		{"invalidate/race with reads", testInvalidateReadRace},
 		{"queues/errors at post", testPostErrors},
 		{"queues/bad request in a batch", testBadWR},
+		{"queues/failure in a batch", testFailureInBatch},
+		{"queues/element limits", testElementLimits},
+		{"queues/slices are the caller's", testPostCopies},
 		{"queues/full", testQueueFull},
 		{"queues/unsignaled", testUnsignaled},
+		{"queues/unsignaled failure", testUnsignaledFailure},
 		{"queues/reservation", testReservation},
 		{"queues/arm misses nothing", testArm},
+		{"queues/arm widens", testArmWidens},
+		{"queues/poll in pieces", testPollPieces},
 		{"queues/solicited", testSolicited},
 		{"queues/completion order", testCompletionOrder},
+		{"queues/two for one pair", testTwoQueues},
+		{"queues/many posters", testManyPosters},
 		{"queues/shared by two", testSharedObjects},
 		{"queues/post from a notification", testPostFromNotify},
 		{"connect/private data", testPrivateData},
 		{"connect/reject", testReject},
+		{"connect/reject lengths", testRejectData},
 		{"connect/refused", testRefused},
 		{"connect/address in use", testAddressInUse},
 		{"connect/cancel", testCancel},
+		{"connect/ended context", testEndedContext},
 		{"connect/misuse", testConnectMisuse},
+		{"connect/foreign objects", testForeignObjects},
 		{"connect/listener close", testListenerClose},
+		{"connect/listener close while dialing", testCloseWhileDialing},
 		{"connect/read depth", testReadDepth},
 		{"disconnect/flush", testFlush},
+		{"disconnect/told once", testNotifiedOnce},
 		{"disconnect/every state", testDisconnectStates},
 		{"disconnect/under load", testDisconnectUnderLoad},
 		{"disconnect/close order", testCloseOrder},
 		{"disconnect/close while posting", testCloseWhilePosting},
 		{"disconnect/removal", testRemoval},
+		{"disconnect/removal of listeners", testRemovalOfListeners},
+		{"objects/counted", testAccounting},
+		{"objects/use after close", testUseAfterClose},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			before := stacks()
 			f := open(t)
 			if f.Timeout <= 0 {
 				f.Timeout = 5 * time.Second
 			}
 			h := &harness{TB: t, Fabric: f}
-			t.Cleanup(h.checkClosed)
+			t.Cleanup(func() { h.checkClosed(before) })
 			c.run(h)
 		})
 	}
 }
 
-// checkClosed runs after everything of the case was closed.
-func (h *harness) checkClosed() {
+// checkClosed runs after everything of the case was closed. before has the stacks
+// of all goroutines from before the devices were opened.
+func (h *harness) checkClosed(before []string) {
 	for _, d := range []verbs.Device{h.Client, h.Server} {
 		if r := d.Resources(); r != (verbs.Resources{}) {
 			h.Errorf("device %s: %+v left after the case", d.Attributes().Name, r)
@@ -130,10 +157,42 @@ func (h *harness) checkClosed() {
 		if err := d.Close(); err != nil {
 			h.Errorf("close device: %v", err)
 		}
-		if h.Client == h.Server {
-			return
+		if err := d.Close(); err != nil {
+			h.Errorf("close device again: %v", err)
 		}
 	}
+	// A goroutine that has done its last work may still be on its way out.
+	provider := reflect.Indirect(reflect.ValueOf(h.Client)).Type().PkgPath() + "."
+	limit := len(running(before, provider))
+	left := running(stacks(), provider)
+	for start := time.Now(); len(left) > limit && time.Since(start) < h.Timeout; left = running(stacks(), provider) {
+		time.Sleep(time.Millisecond)
+	}
+	if len(left) > limit {
+		h.Errorf("%d goroutines of %s were there before the case, now %d:\n%s", limit, provider, len(left), strings.Join(left, "\n\n"))
+	}
+}
+
+// stacks gives the stacks of all goroutines.
+func stacks() []string {
+	buf := make([]byte, 64<<10)
+	for {
+		n := runtime.Stack(buf, true)
+		if n < len(buf) {
+			return strings.Split(string(buf[:n]), "\n\n")
+		}
+		buf = make([]byte, 2*len(buf))
+	}
+}
+
+// running picks the stacks that a package is in, or was when it started them.
+func running(stacks []string, pkg string) (in []string) {
+	for _, s := range stacks {
+		if strings.Contains(s, pkg) {
+			in = append(in, s)
+		}
+	}
+	return in
 }
 
 func testAttributes(h *harness) {
