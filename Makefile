@@ -37,7 +37,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 		echo "xdrgen gen $$1 -> $$out"; \
 		$(xdrgen) gen -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done
-	@$(xdrgen) gen -o bench/codec/dirplus -package dirplus bench/codec/dirplus.x
+	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
 

@@ -9,6 +9,8 @@
 //	c4K  one opaque<> of 4 KiB
 //	c1M  one opaque<> of 1 MiB
 //	d    the listing of dirplus.x with 128 entries (21,228 bytes)
+//	e    an NFS version 4.0 COMPOUND call of eight operations (RFC 7531, 224 bytes)
+//	f    a signed transaction of envelope.x with eight operations (1,244 bytes)
 package codec
 
 import (
@@ -52,7 +54,8 @@ type Codec struct {
 	Visit func(b []byte) (int, error)
 }
 
-// Message is a sample and its bytes, as package hand makes them.
+// Message is a sample and its bytes, as package hand makes them; e and f, which
+// are not written by hand, as generated code does.
 type Message struct {
 	Name string
 	Wire []byte
@@ -63,15 +66,17 @@ func Messages() ([]Message, error) {
 	var messages []Message
 	for _, m := range []struct {
 		name  string
-		value interface{ Append([]byte) ([]byte, error) }
+		bytes func([]byte) ([]byte, error)
 	}{
-		{"a", sample.A()},
-		{"b", sample.B()},
-		{"c4K", sample.C(4 << 10)},
-		{"c1M", sample.C(1 << 20)},
-		{"d", sample.D()},
+		{"a", sample.A().Append},
+		{"b", sample.B().Append},
+		{"c4K", sample.C(4 << 10).Append},
+		{"c1M", sample.C(1 << 20).Append},
+		{"d", sample.D().Append},
+		{"e", sample.Compound().AppendBinary},
+		{"f", sample.Envelope().AppendBinary},
 	} {
-		wire, err := m.value.Append(nil)
+		wire, err := m.bytes(nil)
 		if err != nil {
 			return nil, fmt.Errorf("message %s: %w", m.name, err)
 		}
@@ -80,9 +85,12 @@ func Messages() ([]Message, error) {
 	return messages, nil
 }
 
-// All returns every codec for m, the floor and the limit first.
+// All returns every codec for m, the floor and, where there is one, the limit first.
 func All(m Message) ([]Codec, error) {
-	codecs := []Codec{memmove(m), handCodec(m)}
+	codecs := []Codec{memmove(m)}
+	if hand := handCodec(m); hand.EncodeInto != nil {
+		codecs = append(codecs, hand)
+	}
 	for _, peers := range []func(Message) ([]Codec, error){generatedCodecs, fixedCodecs, reflectCodecs, xdr3Codecs} {
 		more, err := peers(m)
 		if err != nil {

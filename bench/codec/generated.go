@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// generatedCodecs is what this project's compiler makes. The three cases are
+// generatedCodecs is what this project's compiler makes. The cases are
 // written out, not generic: a call through a type parameter would be timed too.
 func generatedCodecs(m Message) ([]Codec, error) {
 	c := Codec{Name: "generated", Message: m.Name, Role: Generated}
@@ -71,6 +71,14 @@ func generatedCodecs(m Message) ([]Codec, error) {
 		c.DecodeCopy = func(b []byte) (int, error) { return len(b), owner.UnmarshalBinary(b) }
 		c.Visit = visitListing
 		c.Check = used.CheckXDR
+	case "e":
+		if err := compoundCodec(&c, m.Wire, enc, dec); err != nil {
+			return nil, err
+		}
+	case "f":
+		if err := envelopeCodec(&c, m.Wire, enc, dec); err != nil {
+			return nil, err
+		}
 	}
 	return []Codec{c}, nil
 }

@@ -61,15 +61,17 @@ type opaque struct {
 	Data []byte
 }
 
-// listValue returns a constructor for m's shape with pointers.
+// listValue returns a constructor for m's shape with pointers, nil if it has none.
 func listValue(m string) func() any {
 	switch m {
 	case "a", "b":
 		return func() any { return new(listHeader) }
 	case "c4K", "c1M":
 		return func() any { return new(opaque) }
+	case "d":
+		return func() any { return new(listDir) }
 	}
-	return func() any { return new(listDir) }
+	return nil
 }
 
 type (
@@ -78,6 +80,9 @@ type (
 )
 
 func reflectCodecs(m Message) ([]Codec, error) {
+	if listValue(m.Name) == nil {
+		return nil, nil
+	}
 	var codecs []Codec
 	for _, p := range []struct {
 		name      string

@@ -25,6 +25,8 @@ func xdr3Codecs(m Message) ([]Codec, error) {
 		value = func() xdr3Value { return new(listHeader) }
 	case "d":
 		value = func() xdr3Value { return new(listDir) }
+	case "f":
+		value = func() xdr3Value { return new(evEnvelope) }
 	default:
 		return nil, nil
 	}

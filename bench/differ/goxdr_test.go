@@ -16,7 +16,7 @@ import (
 // compiler takes.
 func TestGoxdr(t *testing.T) {
 	m := newModule(t)
-	files := []string{"../codec/dirplus.x"}
+	files := []string{"../codec/dirplus.x", "../codec/envelope.x"}
 	if !testing.Short() {
 		files = append(files, corpusFiles(t)...)
 	}

@@ -39,7 +39,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 31, "`rounds` to take the median of, at least 5")
 	flag.DurationVar(&o.slice, "slice", time.Millisecond, "`time` of one codec in one round")
 	flag.BoolVar(&short, "short", false, "9 rounds of 0.3 ms: quick and rough")
-	flag.StringVar(&messages, "message", "", "only these `messages`, of a,b,c4K,c1M,d")
+	flag.StringVar(&messages, "message", "", "only these `messages`, of a,b,c4K,c1M,d,e,f")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	if short {
@@ -63,21 +63,25 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	tirpc, err := codec.StartTirpc(messages)
-	switch {
-	case errors.Is(err, codec.ErrNoTirpc):
-		fmt.Fprintln(stderr, "codecbench:", err)
-	case err != nil:
-		return err
-	default:
-		defer func() { err = errors.Join(err, tirpc.Close()) }()
+	var outside []*codec.Outside
+	for _, start := range codec.Outsiders() {
+		p, e := start(messages)
+		switch {
+		case errors.Is(e, codec.ErrNotHere):
+			fmt.Fprintln(stderr, "codecbench:", e)
+		case e != nil:
+			return e
+		default:
+			defer func() { err = errors.Join(err, p.Close()) }()
+			outside = append(outside, p)
+		}
 	}
 	r := newReport(o)
 	for _, m := range messages {
 		if o.messages != nil && !slices.Contains(o.messages, m.Name) {
 			continue
 		}
-		rows, err := measureMessage(m, tirpc, o)
+		rows, err := measureMessage(m, outside, o)
 		if err != nil {
 			return err
 		}
@@ -95,7 +99,7 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 
 // measureMessage times everything that can be done with m, all of it in the same
 // rounds, for targets compare operations too. The rows come by operation.
-func measureMessage(m codec.Message, tirpc *codec.Tirpc, o options) ([]row, error) {
+func measureMessage(m codec.Message, outside []*codec.Outside, o options) ([]row, error) {
 	codecs, err := codec.All(m)
 	if err != nil {
 		return nil, err
@@ -115,11 +119,13 @@ func measureMessage(m codec.Message, tirpc *codec.Tirpc, o options) ([]row, erro
 				rows = append(rows, row{Message: m.Name, Op: op, Codec: c.Name, Role: c.Role})
 			}
 		}
-		if tirpc != nil && slices.Contains(tirpc.Ops(), op) {
-			cases = append(cases, measure.Case{Name: codec.TirpcName + ", " + op, Run: func(n int) (time.Duration, error) {
-				return tirpc.Run(m.Name, op, n)
-			}})
-			rows = append(rows, row{Message: m.Name, Op: op, Codec: codec.TirpcName, Role: codec.Peer, Outside: true})
+		for _, p := range outside {
+			if slices.Contains(p.Ops(), op) {
+				cases = append(cases, measure.Case{Name: p.Name + ", " + op, Run: func(n int) (time.Duration, error) {
+					return p.Run(m.Name, op, n)
+				}})
+				rows = append(rows, row{Message: m.Name, Op: op, Codec: p.Name, Role: codec.Peer, Outside: true})
+			}
 		}
 	}
 	results, err := measure.Interleaved(cases, o.rounds, o.slice)

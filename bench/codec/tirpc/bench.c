@@ -7,7 +7,7 @@
  *	run MESSAGE OP COUNT\n			nanoseconds for COUNT repetitions
  *	bytes MESSAGE\n				LENGTH\n<LENGTH bytes>, encoded anew
  *
- * MESSAGE is a, b, c4K, c1M or d. OP is encode, decode (into the same value) or
+ * MESSAGE is a, b, c4K, c1M, d, e or f. OP is encode, decode (into the same value) or
  * fresh (into a zero value, freed afterwards). A failure answers "error ...".
  */
 #include <stdio.h>
@@ -18,11 +18,15 @@
 
 #include "rpcrdma1.h"
 #include "dirplus.h"
+#include "nfs4.h"
+#include "envelope.h"
 
 union value {
 	header h;
 	blob c;
 	dp_reply d;
+	COMPOUND4args e;
+	ev_envelope f;
 };
 
 static struct message {
@@ -38,6 +42,8 @@ static struct message {
 	{ "c4K", (xdrproc_t)xdr_blob, sizeof(blob) },
 	{ "c1M", (xdrproc_t)xdr_blob, sizeof(blob) },
 	{ "d", (xdrproc_t)xdr_dp_reply, sizeof(dp_reply) },
+	{ "e", (xdrproc_t)xdr_COMPOUND4args, sizeof(COMPOUND4args) },
+	{ "f", (xdrproc_t)xdr_ev_envelope, sizeof(ev_envelope) },
 };
 
 static struct message *find(const char *name)
