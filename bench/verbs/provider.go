@@ -12,9 +12,9 @@ import (
 	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// messages is how many Receives each end has posted; the client never has more
-// than one of its Sends unanswered.
-const messages = 2
+// messages is how many Receives each end has posted: one more than the client
+// has Sends unanswered.
+func (s Shape) messages() int { return s.Depth + 1 }
 
 // messageSize is the length of a Send.
 const messageSize = 128
@@ -26,6 +26,7 @@ type endpoint struct {
 	qp       rdma.QueuePair
 	data     rdma.MemoryRegion // Shape.Size times Shape.Depth
 	messages rdma.MemoryRegion // a place for each Receive, and one to send from
+	places   int               // of Receives
 	wcs      [32]rdma.WC
 }
 
@@ -35,26 +36,26 @@ func newEndpoint(dev rdma.Device, s Shape, access rdma.Access, notify func()) (*
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	var e endpoint
+	e := endpoint{places: s.messages()}
 	var err error
 	if e.pd, err = dev.AllocPD(); err != nil {
 		return nil, err
 	}
-	if e.cq, err = dev.CreateCQ(s.Depth+2*messages+2, notify); err != nil {
+	if e.cq, err = dev.CreateCQ(s.Depth+2*e.places+2, notify); err != nil {
 		return nil, err
 	}
-	e.qp, err = e.pd.CreateQP(rdma.QPConfig{SendCQ: e.cq, RecvCQ: e.cq, MaxSendWR: s.Depth + messages + 1, MaxRecvWR: messages})
+	e.qp, err = e.pd.CreateQP(rdma.QPConfig{SendCQ: e.cq, RecvCQ: e.cq, MaxSendWR: s.Depth + e.places + 1, MaxRecvWR: e.places})
 	if err != nil {
 		return nil, err
 	}
 	if e.data, err = e.pd.RegisterMemory(make([]byte, s.Size*s.Depth), access); err != nil {
 		return nil, err
 	}
-	e.messages, err = e.pd.RegisterMemory(make([]byte, (messages+1)*messageSize), rdma.AccessLocalWrite)
+	e.messages, err = e.pd.RegisterMemory(make([]byte, (e.places+1)*messageSize), rdma.AccessLocalWrite)
 	if err != nil {
 		return nil, err
 	}
-	for i := range messages {
+	for i := range e.places {
 		if err := e.receive(i); err != nil {
 			return nil, err
 		}
@@ -212,7 +213,7 @@ func (c *providerClient) wait() ([]rdma.WC, error) {
 
 // call sends a message, and waits for its completion and for the answer.
 func (c *providerClient) call() error {
-	if err := c.send(messages); err != nil {
+	if err := c.send(c.places); err != nil {
 		return err
 	}
 	for left := 2; left > 0; {
@@ -231,6 +232,33 @@ func (c *providerClient) call() error {
 		}
 	}
 	return nil
+}
+
+// calls keeps Depth calls outstanding until n were answered.
+func (c *providerClient) calls(n int) (time.Duration, error) {
+	start := time.Now()
+	for sent, told, answered := 0, 0, 0; answered < n || told < n; {
+		for ; sent < n && sent-min(answered, told) < c.shape.Depth; sent++ {
+			if err := c.send(c.places); err != nil {
+				return 0, err
+			}
+		}
+		wcs, err := c.wait()
+		if err != nil {
+			return 0, err
+		}
+		for _, wc := range wcs {
+			if wc.Opcode != rdma.WCRecv {
+				told++
+				continue
+			}
+			answered++
+			if err := c.receive(int(wc.WRID)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return time.Since(start), nil
 }
 
 // bulk returns a run of Writes or Reads, and one call at its end.

@@ -66,6 +66,9 @@ func TestBulkMoves(t *testing.T) {
 	if _, err := latencies(c.call)(10); err != nil {
 		t.Error(err)
 	}
+	if _, err := c.calls(10); err != nil {
+		t.Error(err)
+	}
 	if err := c.close(); err != nil {
 		t.Error(err)
 	}

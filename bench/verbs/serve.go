@@ -15,8 +15,9 @@ import (
 
 // The server is this program again, in an environment with serverEnv set. On
 // its standard output it says where it listens, a line "name address" each and
-// "ready" at the end; then it answers each line of its standard input with the
-// processor time it has used, in nanoseconds, and exits where that ends.
+// "ready" at the end; then it answers each line of its standard input: "memory"
+// with the bytes it has in use, any other with the processor time it has used, in
+// nanoseconds. It exits where that ends.
 const serverEnv = "VERBSBENCH_SERVER"
 
 // IsServer says whether this process was started to be the server: main is to
@@ -50,7 +51,11 @@ func Serve(in io.Reader, out io.Writer) error {
 	fmt.Fprintln(out, "ready")
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		fmt.Fprintln(out, cpuTime())
+		if lines.Text() == "memory" {
+			fmt.Fprintln(out, memory())
+		} else {
+			fmt.Fprintln(out, cpuTime())
+		}
 	}
 	return lines.Err()
 }
@@ -131,8 +136,13 @@ func startServer() (*server, error) {
 }
 
 // cpuTime is what the server has used, in nanoseconds.
-func (s *server) cpuTime() (int64, error) {
-	if _, err := io.WriteString(s.in, "\n"); err != nil {
+func (s *server) cpuTime() (int64, error) { return s.ask("") }
+
+// memory is what it has in use, in bytes.
+func (s *server) memory() (int64, error) { return s.ask("memory") }
+
+func (s *server) ask(what string) (int64, error) {
+	if _, err := io.WriteString(s.in, what+"\n"); err != nil {
 		return 0, err
 	}
 	if !s.lines.Scan() {

@@ -62,8 +62,8 @@ type timed struct {
 // Compare measures everything in the same rounds, each case for about slice in
 // every round.
 func Compare(rounds int, slice time.Duration) (results []Result, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel() // bounds the setting up; a broken connection ends the rest
+	ctx, cancel := setUp()
+	defer cancel()
 	srv, err := startServer()
 	if err != nil {
 		return nil, err
@@ -93,6 +93,11 @@ func Compare(rounds int, slice time.Duration) (results []Result, err error) {
 		results = append(results, t.Result)
 	}
 	return results, nil
+}
+
+// setUp bounds the setting up of connections; a broken one ends the rest.
+func setUp() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), time.Minute)
 }
 
 // withCPU notes the processor time of each run, an operation.
@@ -213,14 +218,18 @@ func (s *suite) openMem() error {
 }
 
 func (s *suite) openProvider(name string, dev rdma.Device, addr string) error {
-	for _, shape := range append([]Shape{single}, bulk...) {
+	for _, shape := range slices.Concat([]Shape{single}, calls, bulk) {
 		c, err := dialProvider(s.ctx, dev, addr, shape)
 		if err != nil {
 			return err
 		}
 		s.closes = append(s.closes, c.close)
-		if shape == single {
+		switch {
+		case shape == single:
 			s.add(name, Call, shape, latencies(c.call))
+			continue
+		case shape.Size == messageSize:
+			s.add(name, Call, shape, c.calls)
 			continue
 		}
 		s.add(name, Write, shape, c.bulk(rdma.RDMAWrite))

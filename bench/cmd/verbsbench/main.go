@@ -1,6 +1,7 @@
 // Verbsbench measures verbs providers beside TCP itself and beside the
 // practical limits of an RPC over it, over loopback, in two processes, all
-// of it in the same rounds, and prints ratios with their targets.
+// of it in the same rounds, and prints ratios with their targets, and what a resting
+// connection keeps.
 //
 //	go run ./cmd/verbsbench [-short] [-rounds n] [-slice time] [-json]
 //
@@ -58,7 +59,11 @@ func run(stdout io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	r := newReport(o, results)
+	idle, err := verbs.IdleMemory()
+	if err != nil {
+		return err
+	}
+	r := newReport(o, results, idle)
 	if o.json {
 		return r.writeJSON(stdout)
 	}

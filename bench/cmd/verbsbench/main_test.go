@@ -34,6 +34,9 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
+	if len(r.Idle) != 1 || r.Idle[0].Client <= 0 || r.Idle[0].Server <= 0 {
+		t.Errorf("idle connections %+v", r.Idle)
+	}
 	seen := map[string]bool{}
 	for _, x := range r.Rows {
 		seen[x.Name+" "+x.Op+" "+x.Shape] = true
@@ -44,7 +47,7 @@ func TestRun(t *testing.T) {
 	for _, want := range []string{
 		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32",
 		"tcp write 1 MiB x 8", "segments write 64 KiB x 16", "mem call 128 B x 1", "mem read 1 MiB x 8",
-		"rdmatcp call 128 B x 1", "rdmatcp write 1 MiB x 1", "rdmatcp read 64 KiB x 16",
+		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "mem call 128 B x 32", "rdmatcp write 1 MiB x 1", "rdmatcp read 64 KiB x 16",
 	} {
 		if !seen[want] {
 			t.Errorf("no row %q", want)
@@ -61,7 +64,7 @@ func TestReport(t *testing.T) {
 		{Name: "rdmatcp", Op: verbs.Read, Shape: load, NS: 40960, CPU: 32768},
 	}
 	var out bytes.Buffer
-	if err := newReport(options{rounds: 5, slice: time.Millisecond}, results).writeTable(&out); err != nil {
+	if err := newReport(options{rounds: 5, slice: time.Millisecond}, results, []verbs.Idle{{Name: "rdmatcp", Client: 10 << 10, Server: 70 << 10}}).writeTable(&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -34,6 +34,14 @@ type row struct {
 	Targets []target `json:"targets,omitempty"`
 }
 
+// idleRow is what a resting connection keeps.
+type idleRow struct {
+	Name   string `json:"name"`
+	Client int64  `json:"client_bytes"`
+	Server int64  `json:"server_bytes"`
+	Target target `json:"target"`
+}
+
 type report struct {
 	Go      string `json:"go"`
 	CPUs    int    `json:"cpus"`
@@ -41,9 +49,11 @@ type report struct {
 	Rounds  int    `json:"rounds"`
 	SliceNS int64  `json:"slice_ns"`
 	Rows    []row  `json:"rows"`
+
+	Idle []idleRow `json:"idle,omitempty"`
 }
 
-func newReport(o options, results []verbs.Result) *report {
+func newReport(o options, results []verbs.Result, idle []verbs.Idle) *report {
 	r := &report{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: o.rounds, SliceNS: o.slice.Nanoseconds()}
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
 		if f := strings.Fields(string(b)); len(f) >= 3 {
@@ -82,6 +92,9 @@ func newReport(o options, results []verbs.Result) *report {
 		}
 		r.Rows = append(r.Rows, one)
 	}
+	for _, x := range idle {
+		r.Idle = append(r.Idle, idleRow{x.Name, x.Client, x.Server, idleTarget(x)})
+	}
 	return r
 }
 
@@ -117,6 +130,12 @@ func (r *report) writeTable(w io.Writer) error {
 					cell(x.ToTCP), cell(x.ToFramed), join(x.Targets))
 			}
 		}
+	}
+	if len(r.Idle) > 0 {
+		fmt.Fprintln(tw, "\nidle connection\tclient KiB\tserver KiB\ttargets")
+	}
+	for _, x := range r.Idle {
+		fmt.Fprintf(tw, "%s\t%.1f\t%.1f\t%s\n", x.Name, float64(x.Client)/1024, float64(x.Server)/1024, x.Target)
 	}
 	return tw.Flush()
 }

@@ -57,6 +57,14 @@ func targets(r verbs.Result, find func(name, op string) *verbs.Result) []target 
 		if r.Op == verbs.Call {
 			all = append(all, atMost("us", r.NS/1e3, 2))
 		}
+	case r.Op == verbs.Call && r.Shape.Depth > 1:
+		// Meant for whole RPCs: a provider alone must do better.
+		if r.Shape.Depth > 32 {
+			speed(verbs.FramedGo, verbs.Call, 0.65)
+			break
+		}
+		speed(verbs.Framed, verbs.Call, 0.40)
+		speed(verbs.FramedGo, verbs.Call, 0.70)
 	case r.Op == verbs.Call:
 		if other := find(verbs.TCP, verbs.Call); other != nil {
 			all = append(all, atMost("x tcp", r.NS/other.NS, 1.7))
@@ -81,4 +89,9 @@ func targets(r verbs.Result, find func(name, op string) *verbs.Result) []target 
 		}
 	}
 	return all
+}
+
+// idleTarget bounds the memory of a resting connection, either end.
+func idleTarget(i verbs.Idle) target {
+	return atMost("KiB an end", float64(max(i.Client, i.Server))/1024, 64)
 }

@@ -1,0 +1,87 @@
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// idleConnections is how many stand at once: two descriptors each would be too
+// many for some systems if there were more.
+const idleConnections = 400
+
+// Idle is what a connection costs that has answered a call and rests: bytes of
+// heap and stacks at either end, Receives and queues of the benchmark included.
+type Idle struct {
+	Name           string
+	Client, Server int64
+}
+
+// IdleMemory measures each networked provider.
+func IdleMemory() (results []Idle, err error) {
+	srv, err := startServer()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, srv.close()) }()
+	for _, p := range networked() {
+		one, err := idleMemory(p, srv)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		results = append(results, one)
+	}
+	return results, nil
+}
+
+func idleMemory(p provider, srv *server) (r Idle, err error) {
+	dev, err := p.open()
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	ctx, cancel := setUp()
+	defer cancel()
+	// The first one pays for what all share.
+	var clients []*providerClient
+	defer func() {
+		for _, c := range clients {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	add := func() error {
+		c, err := dialProvider(ctx, dev, srv.addrs[p.name], single)
+		if err != nil {
+			return err
+		}
+		clients = append(clients, c)
+		return c.call()
+	}
+	used := func() (own, other int64, err error) {
+		other, err = srv.memory()
+		return memory(), other, err
+	}
+	if err := add(); err != nil {
+		return r, err
+	}
+	own, other, err := used()
+	if err != nil {
+		return r, err
+	}
+	for range idleConnections {
+		if err := add(); err != nil {
+			return r, err
+		}
+	}
+	ownAfter, otherAfter, err := used()
+	return Idle{Name: p.name, Client: (ownAfter - own) / idleConnections, Server: (otherAfter - other) / idleConnections}, err
+}
+
+// memory is what this process has in use.
+func memory() int64 {
+	runtime.GC()
+	runtime.GC() // the first one moves what pools hold to where the second finds it
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
