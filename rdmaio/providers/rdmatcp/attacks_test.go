@@ -107,6 +107,7 @@ func (a *arena) over(here, there net.Conn, script func(p *peer) []byte) (answer 
 			n, _ = a.cq.Poll(wcs[:])
 		}
 	}()
+	q.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: a.mr, Length: min(16, len(a.mr.Bytes()))}}}})
 	p := &peer{t: a.t, conn: there, id: rand.Uint64(), number: rand.Uint32()}
 	var hi []byte
 	if a.dev.Attributes().MaxPrivateData > 0 {
@@ -131,7 +132,6 @@ func (a *arena) over(here, there net.Conn, script func(p *peer) []byte) (answer 
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	q.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: a.mr, Length: min(16, len(a.mr.Bytes()))}}}})
 	select {
 	case <-ended:
 	case <-time.After(patience):

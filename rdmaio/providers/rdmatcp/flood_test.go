@@ -424,17 +424,20 @@ func TestA19Nonsense(t *testing.T) {
 		}
 		return time.Since(start)
 	}
-	good := run(func(p *peer) []byte { return p.whole(segment.Header{}, nil, []byte("good")) })
-	if lines.Load() > 0 {
-		t.Error("a connection that ended in order made a line")
+	// The least of some runs: the machine may have other things to do.
+	const rounds = 3
+	good, bad := time.Hour, time.Hour
+	start := time.Now()
+	for range rounds {
+		good = min(good, run(func(p *peer) []byte { return p.whole(segment.Header{}, nil, []byte("good")) }))
+		bad = min(bad, run(func(p *peer) []byte { return p.whole(segment.Header{Res: 8}, []byte("????????"), nil) }))
 	}
-	bad := run(func(p *peer) []byte { return p.whole(segment.Header{Res: 8}, []byte("????????"), nil) })
 	if bad > 10*good {
 		t.Errorf("%v for %d bad connections, %v for good ones", bad, n, good)
 	}
-	stats := dev.Stats()
-	if stats.Broken != int64(n) || lines.Load() < 5 || lines.Load()+stats.Suppressed != int64(n) || lines.Load() > 5+5*int64(bad/time.Second+1) {
-		t.Errorf("%d lines, stats %+v", lines.Load(), stats)
+	stats, most := dev.Stats(), int64(5+5*(time.Since(start)/time.Second+1))
+	if got := lines.Load(); stats.Broken != int64(rounds*n) || got < 5 || got+stats.Suppressed != stats.Broken || got > most {
+		t.Errorf("%d lines, want 5 to %d; stats %+v", got, most, stats)
 	}
 	if first, _ := text.Load(int64(1)); !strings.Contains(first.(string), "not as the connection profile") {
 		t.Errorf("line %q", first)
