@@ -80,7 +80,8 @@ type Event struct {
 	InvalidateRKey uint32
 	Access         verbs.Access
 	Length         int // bytes
-	Elements       int // of the scatter/gather list
+	Elements       int    // of the scatter/gather list
+	Head           string // the first bytes of a Send, as many as Config.Head
 
 	Status    verbs.Status
 	WCOpcode  verbs.WCOpcode
@@ -166,6 +167,9 @@ func (e *Event) request() string {
 	}
 	if e.Flags != 0 {
 		s += fmt.Sprintf(", %v", e.Flags)
+	}
+	if e.Head != "" {
+		s += fmt.Sprintf(", begins %x", e.Head)
 	}
 	return s
 }

@@ -74,6 +74,9 @@ func (qp *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 func (qp *queuePair) sendEvent(k Kind, wr *verbs.SendWR) Event {
 	e := Event{Kind: k, QP: qp.Num(), WRID: wr.WRID, Opcode: wr.Opcode, Flags: wr.Flags}
 	e.Length, e.Elements = listLen(wr.SGL), len(wr.SGL)
+	if wr.Opcode == verbs.Send || wr.Opcode == verbs.SendWithInvalidate {
+		e.Head = head(wr.SGL, qp.dev.t.cfg.Head)
+	}
 	switch wr.Opcode {
 	case verbs.RDMAWrite, verbs.RDMARead:
 		e.RKey, e.RemoteAddr = wr.RKey, wr.RemoteAddr
@@ -150,6 +153,24 @@ func unwrapList(sgl []verbs.SGE) []verbs.SGE {
 		inner[i] = e
 	}
 	return inner
+}
+
+// head gives the first n bytes of a list, or those before an element that the
+// provider is going to refuse.
+func head(sgl []verbs.SGE, n int) string {
+	var b []byte
+	for _, e := range sgl {
+		left := n - len(b)
+		if left <= 0 || e.MR == nil {
+			break
+		}
+		all := e.MR.Bytes()
+		if e.Offset < 0 || e.Length < 0 || e.Offset > len(all) || e.Length > len(all)-e.Offset {
+			break
+		}
+		b = append(b, all[e.Offset:e.Offset+min(e.Length, left)]...)
+	}
+	return string(b)
 }
 
 func listLen(sgl []verbs.SGE) (n int) {

@@ -10,8 +10,8 @@
 //
 // A request is recorded before the provider sees it and, if the provider
 // refuses it, once more with the reason; so a post stands before everything it
-// causes. A completion is recorded when it is polled. No event has payload in it;
-// Capture writes a pcapng file of the messages.
+// causes. A completion is recorded when it is polled. No event has payload in it, but
+// for the first bytes of Sends if Config.Head asks for them; Capture writes a pcapng file of the messages.
 //
 // The wrapper keeps nothing of its own and adds no goroutine. Where it has to
 // translate objects it allocates, so it is not for measuring.
@@ -34,6 +34,10 @@ type Config struct {
 	// Now gives events their time; nil leaves it zero, for output that is the
 	// same each time.
 	Now func() time.Time
+
+	// Head is how many bytes of each Send its events keep: enough for a
+	// transport's header, say. Default none.
+	Head int
 
 	// Capture, if not nil, gets the messages too, for Wireshark.
 	Capture *Capture

@@ -237,6 +237,63 @@ const wantText = `   16 server     cq2    arm        solicited only
    45 server            close-device
 `
 
+// Config.Head bytes of each Send are in its event, from all its elements, and
+// none of what is no Send or no memory.
+func TestHead(t *testing.T) {
+	for _, tc := range []struct {
+		head int
+		op   verbs.Opcode
+		sgl  func(mr verbs.MemoryRegion) []verbs.SGE
+		want string
+	}{
+		{0, verbs.Send, func(mr verbs.MemoryRegion) []verbs.SGE { return []verbs.SGE{{MR: mr, Length: 8}} }, ""},
+		{4, verbs.Send, func(mr verbs.MemoryRegion) []verbs.SGE { return []verbs.SGE{{MR: mr, Length: 8}} }, "0123"},
+		{8, verbs.Send, func(mr verbs.MemoryRegion) []verbs.SGE {
+			return []verbs.SGE{{MR: mr, Offset: 4, Length: 3}, {MR: mr}, {MR: mr, Length: 2}}
+		}, "45601"},
+		{8, verbs.Send, func(mr verbs.MemoryRegion) []verbs.SGE {
+			return []verbs.SGE{{MR: mr, Length: 2}, {MR: mr, Offset: 7, Length: 2}}
+		}, "01"},
+		{8, verbs.Send, func(mr verbs.MemoryRegion) []verbs.SGE { return []verbs.SGE{{Length: 2}} }, ""},
+		{8, verbs.SendWithInvalidate, func(mr verbs.MemoryRegion) []verbs.SGE { return []verbs.SGE{{MR: mr, Length: 8}} }, "01234567"},
+		{8, verbs.RDMAWrite, func(mr verbs.MemoryRegion) []verbs.SGE { return []verbs.SGE{{MR: mr, Length: 8}} }, ""},
+	} {
+		rec := trace.NewRecorder(100)
+		tr := trace.New(trace.Config{Sink: rec.Add, Head: tc.head})
+		d, err := mem.New(nil).Open("one", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dev := tr.Device(d)
+		pd, err := dev.AllocPD()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cq, err := dev.CreateCQ(16, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		qp, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 8, MaxRecvWR: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mr, err := pd.RegisterMemory([]byte("01234567"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Refused, since it is not connected; the event stands before that.
+		qp.PostSend([]verbs.SendWR{{Opcode: tc.op, SGL: tc.sgl(mr)}})
+		events := rec.Events()
+		got := events[len(events)-2]
+		if got.Kind != trace.PostSend || got.Head != tc.want {
+			t.Errorf("%v, head %d: %v with %q, want %q", tc.op, tc.head, got.Kind, got.Head, tc.want)
+		}
+		if tc.want != "" && !strings.HasSuffix(got.String(), fmt.Sprintf(", begins %x", tc.want)) {
+			t.Errorf("text %q does not tell", got)
+		}
+	}
+}
+
 func TestRecorder(t *testing.T) {
 	rec := trace.NewRecorder(3)
 	for i := range uint64(5) {
