@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -383,6 +384,48 @@ func TestSeed(t *testing.T) {
 	c, _ := history(2)
 	if !cmp.Equal(a, b) || cmp.Equal(a, c) || n < 150 || n > 250 {
 		t.Errorf("same: %v, other: %v, %d of 1000 at rate 0.2", cmp.Equal(a, b), cmp.Equal(a, c), n)
+	}
+}
+
+// Which occasions of a kind a seed picks does not depend on other kinds, and no
+// two kinds are picked alike.
+func TestSeedPerKind(t *testing.T) {
+	history := func(between bool) (alloc, register string) {
+		inj := fault.New(fault.Config{Seed: 5, Rate: map[fault.Kind]float64{fault.RefuseAlloc: 0.3, fault.RefuseRegister: 0.3}})
+		dev, _ := devices(t, inj)
+		pd, err := dev.AllocPD()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark := func(err error) string {
+			if err != nil {
+				return "x"
+			}
+			return "."
+		}
+		for range 200 {
+			buf, err := pd.Alloc(8)
+			alloc += mark(err)
+			if err == nil {
+				pd.Free(buf)
+			}
+			if between {
+				mr, err := pd.RegisterMemory(make([]byte, 8), 0)
+				register += mark(err)
+				if err == nil {
+					mr.Deregister()
+				}
+			}
+		}
+		return alloc, register
+	}
+	alone, _ := history(false)
+	mixed, other := history(true)
+	if alone != mixed {
+		t.Errorf("allocations fail differently with registrations in between:\n%s\n%s", alone, mixed)
+	}
+	if mixed == other || !strings.Contains(other, "x") {
+		t.Errorf("registrations fail like allocations, or never:\n%s\n%s", mixed, other)
 	}
 }
 

@@ -79,7 +79,7 @@ type Event struct {
 	RemoteAddr     uint64
 	InvalidateRKey uint32
 	Access         verbs.Access
-	Length         int // bytes
+	Length         int    // bytes
 	Elements       int    // of the scatter/gather list
 	Head           string // the first bytes of a Send, as many as Config.Head
 
