@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
 // Exit codes, the same in all commands.
@@ -25,6 +23,7 @@ type environment struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	terminal       func(io.Writer) bool
+	command        string // under way, for messages; empty before it is known
 }
 
 type commandLine struct {
@@ -47,19 +46,25 @@ func run(args []string, env environment) int {
 	if topic, ok := wantsHelp(args); ok {
 		text, known := help(topic)
 		if !known {
-			return usage(env, fmt.Errorf("no help on %s", diag.Quote(topic)))
+			return usage(env, unknownTopic(topic))
 		}
 		fmt.Fprint(env.stdout, text)
 		return exitClean
+	}
+	if args[0] == "-version" || args[0] == "--version" {
+		args = []string{"version"}
 	}
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("xdrgen"), kong.NoDefaultHelp(), kong.Writers(env.stdout, env.stderr))
 	if err != nil {
 		return failed(env, err)
 	}
+	if _, known := help(args[0]); known {
+		env.command = args[0]
+	}
 	ctx, err := parser.Parse(filesLast(parser.Model, normalise(args)))
 	if err != nil {
-		return usage(env, err)
+		return usage(env, parseError(env.command, args[0], err))
 	}
 	switch name, _, _ := strings.Cut(ctx.Command(), " "); name {
 	case "check":
@@ -90,7 +95,7 @@ func run(args []string, env environment) int {
 }
 
 func usage(env environment, err error) int {
-	fmt.Fprintf(env.stderr, "xdrgen: %v\ntry xdrgen help\n", err)
+	fmt.Fprintf(env.stderr, "xdrgen: %v\ntry %s\n", err, strings.TrimSpace("xdrgen help "+env.command))
 	return exitUsage
 }
 

@@ -77,7 +77,7 @@ const (
 // out, and takes the words from the help.
 func completionModel(app *kong.Application) []command {
 	var out []command
-	topics := []string{"compat-rules", "exit-codes", "formats", "lint-rules", "sidecar"}
+	topics := slices.Clone(helpTopics)
 	for _, n := range app.Children {
 		c := command{name: n.Name, help: summaryOf(n.Name)}
 		for _, f := range n.Flags {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,13 +53,38 @@ func (f *unitFlags) options(env environment) (sema.Options, int) {
 	if err != nil {
 		return o, usage(env, err)
 	}
-	o.Files = f.Files
+	for _, name := range f.Files {
+		files, err := unitFiles(diskFS{}, name)
+		if err != nil {
+			return o, failed(env, err)
+		}
+		o.Files = append(o.Files, files...)
+	}
 	if slices.Contains(f.Files, "-") {
-		if o.Files, o.FS, err = fromStdin(f.Files, env.stdin); err != nil {
+		if o.Files, o.FS, err = fromStdin(o.Files, env.stdin); err != nil {
 			return o, failed(env, err)
 		}
 	}
 	return o, exitClean
+}
+
+// unitFiles returns what a name stands for: a file, or of a folder its .x
+// files.
+func unitFiles(f sema.FileSystem, name string) ([]string, error) {
+	entries, err := f.ReadDir(name)
+	if err != nil {
+		return []string{name}, nil // no folder: whoever reads it says what it is
+	}
+	var out []string
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), ".x") {
+			out = append(out, filepath.Join(name, e.Name()))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no .x files", name)
+	}
+	return out, nil
 }
 
 // stdinFile stands for standard input, in messages too.

@@ -65,7 +65,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		return nil, code
 	}
 	if !token.IsIdentifier(g.Package) {
-		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, no keyword, not main", g.Package))
+		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, no keyword", g.Package))
 	}
 	o.ImportRoot, o.BindFile, o.Generate = g.ImportRoot, g.Bind, true
 	r, err := sema.Compile(o)

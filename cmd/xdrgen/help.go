@@ -2,6 +2,9 @@ package main
 
 import "runtime/debug"
 
+// helpTopics are those that are no commands.
+var helpTopics = []string{"compat-rules", "exit-codes", "formats", "lint-rules", "sidecar"}
+
 // help returns the text on a topic.
 func help(topic string) (text string, ok bool) {
 	switch topic {
@@ -81,8 +84,7 @@ Examples:
   extract -doc rfc8166.txt | xdrgen check -
 
 Findings go to stdout. An error is what has no meaning, or several; a warning
-is what real files write beyond the RFC and has one reading only. A file named -
-is standard input.
+is what real files write beyond the RFC and has one reading only.
 
   -fix               mend what has just one fix, and say so; of a file that was extracted
                      from a document, print errata instead
@@ -130,7 +132,8 @@ build and round-trip. Else the exit code is 3.
   -timeout D         for vetting and testing together
 `
 
-const helpUnit = `  -I DIR             folder of units: #include "unit/file.x" is looked for there first
+const helpUnit = `  FILE.x             a folder stands for its .x files, - for standard input (but in dump and json)
+  -I DIR             folder of units: #include "unit/file.x" is looked for there first
   -D NAME=VALUE      constant, or with no value a flag for #ifdef
   -type NAME=XDR     type that the files use and do not declare: -type 'netid=string<64>'
   -import FILE       as #include "FILE"

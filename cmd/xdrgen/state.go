@@ -41,28 +41,11 @@ func compileState(name string, o sema.Options) (*sema.Result, error) {
 		}
 		o.FS = g
 	}
-	o.Files = []string{name}
-	if !strings.HasSuffix(name, ".x") || isDir(o.FS, name) {
-		entries, err := o.FS.ReadDir(name)
-		if err != nil {
-			return nil, err
-		}
-		o.Files = nil
-		for _, e := range entries {
-			if !e.IsDir() && strings.HasSuffix(e.Name(), ".x") {
-				o.Files = append(o.Files, filepath.Join(name, e.Name()))
-			}
-		}
-		if len(o.Files) == 0 {
-			return nil, fmt.Errorf("%s: no .x files", name)
-		}
+	var err error
+	if o.Files, err = unitFiles(o.FS, name); err != nil {
+		return nil, err
 	}
 	return sema.Compile(o)
-}
-
-func isDir(f sema.FileSystem, name string) bool {
-	_, err := f.ReadDir(name)
-	return err == nil
 }
 
 type diskFS struct{}

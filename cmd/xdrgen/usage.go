@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+)
+
+// parseError says what the parser found in the words of the help: flags with
+// one dash, and the command's usage.
+func parseError(command, first string, err error) error {
+	if command == "" {
+		if strings.HasSuffix(first, ".x") {
+			return fmt.Errorf("%s is no command; to check it: xdrgen check %s", diag.Quote(first), first)
+		}
+		if near, ok := diag.Nearest(first, topics()); ok {
+			return fmt.Errorf("no command %s; did you mean %s?", diag.Quote(first), near)
+		}
+		return fmt.Errorf("no command %s", diag.Quote(first))
+	}
+	message := strings.NewReplacer("--", "-", "=STRING", "").Replace(err.Error())
+	if text, _ := help(command); strings.Contains(text, "\nUsage: ") {
+		_, usage, _ := strings.Cut(text, "\nUsage: ")
+		usage, _, _ = strings.Cut(usage, "\n\n")
+		message += "\nusage: " + usage
+	}
+	return errors.New(message)
+}
+
+// topics returns what there is help on.
+func topics() []string {
+	out := slices.Clone(helpTopics)
+	for line := range strings.Lines(helpMain) {
+		if words := strings.Fields(line); len(words) > 1 && summaryOf(words[0]) != "" {
+			out = append(out, words[0])
+		}
+	}
+	return out
+}
+
+func unknownTopic(topic string) error {
+	if near, ok := diag.Nearest(topic, topics()); ok {
+		return fmt.Errorf("no help on %s; did you mean %s?", diag.Quote(topic), near)
+	}
+	return fmt.Errorf("no help on %s", diag.Quote(topic))
+}

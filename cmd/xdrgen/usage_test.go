@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUsage holds what is said of a command line that is none.
+func TestUsage(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"a.x": "struct a { int b; };\n", "none/a.txt": "", "unit/a.x": "struct a { b c; };\n", "unit/b.x": "typedef int b;\n"}))
+	for args, want := range map[string]string{
+		"chek a.x":               "no command \"chek\"; did you mean check?\ntry xdrgen help\n",
+		"a.x":                    "\"a.x\" is no command; to check it: xdrgen check a.x\ntry xdrgen help\n",
+		"zzzzzz":                 "no command \"zzzzzz\"\ntry xdrgen help\n",
+		"help chek":              "no help on \"chek\"; did you mean check?\ntry xdrgen help\n",
+		"check -strickt a.x":     "unknown flag -strickt, did you mean \"-strict\"?\nusage: xdrgen check [-strict]",
+		"check":                  "expected \"<file> ...\"\nusage: xdrgen check [-strict]",
+		"gen a.x":                "missing flags: -out, -package\nusage: xdrgen gen -o DIR -package NAME",
+		"compat a.x":             "expected \"<new>\"\nusage: xdrgen compat",
+		"gen -o . -package 4 .":  "-package 4: expected a Go package name",
+		"dump -type b -hex 00 .": "no FILE.x that declares the type\ntry xdrgen help dump\n",
+	} {
+		_, stderr, code := runCommand(t, strings.Fields(args)...)
+		if code != exitUsage || !strings.HasPrefix(stderr, "xdrgen: "+want) {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+	for args, want := range map[string]int{"check unit": exitClean, "lint unit": exitClean, "gen -o out -package p unit": exitClean, "check none": exitFailed, "-version": exitClean, "--version": exitClean} {
+		if stdout, stderr, code := runCommand(t, strings.Fields(args)...); code != want || code == exitFailed && !strings.Contains(stderr, "no .x files") {
+			t.Errorf("%s: exit code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+}
