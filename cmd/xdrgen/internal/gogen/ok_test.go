@@ -60,7 +60,7 @@ func TestOK(t *testing.T) {
 	}
 	// What is special to one of them; place has the hook's duties: R45, R47, R48,
 	// R53, R57, R60, R70, R77, R83.
-	for _, pkg := range []string{"place", "lists", "kinds"} {
+	for _, pkg := range []string{"place", "lists", "kinds", "recursion"} {
 		special, err := os.ReadFile("testdata/" + pkg + "_test.go.txt")
 		if err != nil {
 			t.Fatal(err)
