@@ -43,7 +43,7 @@ func TestFmt(t *testing.T) {
 		{"write", "fmt -w a/ugly.x a/pretty.x", "", "", "", exitClean, "a/ugly.x"},
 		{"write and list", "fmt -w -l a/ugly.x", "", "a/ugly.x\n", "", exitFindings, "a/ugly.x"},
 		{"write standard input", "fmt -w -", ugly, "", "-w: standard input cannot be written", exitFailed, ""},
-		{"broken, and one that is not", "fmt -w bad", "", "", `bad/bad.x:1:18: error: XDR0004 syntax-error: found "int", expected ;`, exitFindings, "bad/ugly.x"},
+		{"broken, and one that is not", "fmt -w bad", "", "", `bad/bad.x:1:17: error: XDR0005 missing-semicolon: expected ; after "a"`, exitFindings, "bad/ugly.x"},
 		{"from a document", "fmt -w from/doc.x", "", "", "from/doc.x is left as it is", exitClean, ""},
 		{"of no meaning by itself", "fmt needs/needs.x", "", "struct s {\n    not_here a;\n};\n", "", exitClean, ""},
 		{"no such file", "fmt none.x", "", "", "none.x: no such file", exitFailed, ""},

@@ -93,6 +93,9 @@ const (
 	Prelude
 	OutputOnly
 	ExtraSemicolon
+	ForwardDecl
+	DefaultPlace
+	ConstForm
 
 	BindSyntax
 	BindUnknownWord
@@ -187,6 +190,9 @@ var rules = [numRules]Info{
 	Prelude:          {"XDR0720", "from-prelude", Warning, "RFC 4506 §6.4", "declare it in the file, or include the file that does"},
 	OutputOnly:       {"XDR0721", "rpcgen-output", Warning, "", "take the lines out of the #if, or define the name with -D"},
 	ExtraSemicolon:   {"XDR0722", "extra-semicolon", Warning, "RFC 4506 §6.3", "remove it"},
+	ForwardDecl:      {"XDR0723", "forward-declaration", Warning, "RFC 4506 §6.3", "remove it: names can be used before they are declared"},
+	DefaultPlace:     {"XDR0724", "default-place", Warning, "RFC 4506 §6.3", "put default after the last case, of which there is at least one"},
+	ConstForm:        {"XDR0725", "constant-form", Warning, "RFC 4506 §6.2", "write a decimal, 0x hexadecimal or 0 octal number"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the form of a sidecar"},

@@ -142,6 +142,10 @@ func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
 		if value, ok := c.defined(v.Text); ok {
 			return constant{Value: value}, true
 		}
+		if at, ok := u.strings[v.Text]; ok {
+			c.report(diag.New(diag.NotAConst, v.Span, "%s is a string, expected an integer", v.Text).With(at, "declared here"))
+			return constant{}, false
+		}
 		c.undefinedConst(u, v)
 		return constant{}, false
 	}
@@ -162,11 +166,19 @@ func (c *compiler) expression(u *unit, v syntax.Value) (constant, bool) {
 		failed = failed || !ok
 		return signed(k.Value), nil
 	})
-	if err != nil && !failed {
+	switch {
+	case err == nil || failed:
+	case v.Odd:
+		c.report(diag.New(diag.BadNumber, v.Span, "value %s: %v", diag.Quote(v.Text), err))
+	default:
 		c.report(diag.New(diag.BadDirective, v.Span, "value %s: %v", diag.Quote(v.Text), err))
 	}
 	value := fromSigned(n)
 	value.Text = v.Text
+	if v.Odd && err == nil && !failed {
+		value.Text = show(value)
+		c.report(syntax.ConstForm(v.Span, "an expression", value.Text))
+	}
 	return constant{Value: value}, err == nil && !failed
 }
 

@@ -59,7 +59,8 @@ func (c *compiler) declare(u *unit) {
 func (c *compiler) declareDef(u *unit, d *syntax.Def) {
 	if d.Kind == syntax.Typedef && d.Decl != nil && !d.Decl.Star && d.Decl.Shape == syntax.Plain {
 		t := d.Decl.Type
-		if t.Kind == syntax.Named && t.Tag != 0 && t.Name == d.Name.Name {
+		_, _, ofC := primitive(t.Name)
+		if t.Kind == syntax.Named && (t.Tag != 0 || ofC) && t.Name == d.Name.Name {
 			c.report(diag.New(diag.SelfTypedef, d.Name.Span, "typedef of %s as itself", d.Name.Name))
 			return
 		}
@@ -80,7 +81,7 @@ func (c *compiler) declareDef(u *unit, d *syntax.Def) {
 		if !d.Broken {
 			c.report(diag.New(diag.StringConst, d.Value.Span, "constant %s is a string", d.Name.Name))
 		}
-		u.missing[d.Name.Name] = true
+		u.strings[d.Name.Name] = d.Name.Span
 		return
 	}
 	decl := &ir.Decl{Kind: declKind(d.Kind), Name: d.Name.Name, Pos: d.Name.Span, Doc: d.Doc, Tail: d.Tail, Import: u.imp}
@@ -129,7 +130,11 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 			c.report(diag.New(diag.RepeatedTypedef, s.span, "typedef %s is there twice", s.name).With(old.span, "the first is here"))
 			return false
 		}
-		c.report(diag.New(diag.DuplicateName, s.span, "%s is declared twice", s.name).With(old.span, "declared here first"))
+		d := diag.New(diag.DuplicateName, s.span, "%s is declared twice", s.name).With(old.span, "declared here first")
+		if s.member != nil || old.member != nil {
+			d = d.Note("members of all enums, constants and types share one scope")
+		}
+		c.report(d)
 		return false
 	}
 	u.scope[s.name] = s

@@ -37,7 +37,12 @@ type unit struct {
 	decls   []*ir.Decl
 	inner   map[*syntax.Def]*symbol // types written in place
 	missing map[string]bool         // undefined names that were reported
-	warned  map[string]bool         // C names that were reported
+
+	routines map[string]bool // types taken from #define xdr_NAME lines
+	uses     map[string]int  // of undefined names
+
+	strings map[string]source.Span // constants that are strings
+	warned  map[string]bool        // C names that were reported
 	broken  bool
 }
 
@@ -48,6 +53,7 @@ func (c *compiler) newUnit(dir string) *unit {
 	u := &unit{
 		name: filepath.Base(dir), dir: dir, have: map[string]bool{}, macros: map[string]string{},
 		scope: map[string]*symbol{}, inner: map[*syntax.Def]*symbol{}, missing: map[string]bool{}, warned: map[string]bool{},
+		routines: map[string]bool{}, strings: map[string]source.Span{},
 	}
 	for k, v := range c.o.Defines {
 		u.macros[k] = v

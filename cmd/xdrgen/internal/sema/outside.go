@@ -11,15 +11,15 @@ import (
 )
 
 // outside brings in what the files of a unit use and do not declare: what the
-// flags and the sidecar give; else what a %#define line gives to C; else the
-// .x file that an included C header is made of; else the prelude. Each but the
-// first is warned about.
+// flags and the sidecar give; else what a %#define line gives to C, a constant
+// or the XDR routine of a type; else the .x file that an included C header is
+// made of; else the prelude. Each but the first is warned about.
 func (c *compiler) outside(u *unit) {
 	c.giveTypes(u)
 	tried := map[string]bool{}
 	for {
 		names := c.missingNames(u)
-		if len(names) == 0 || !c.fromDefine(u, names) && !c.fromHeader(u, names, tried) && !c.fromPrelude(u, names) {
+		if len(names) == 0 || !c.fromDefine(u, names) && !c.fromRoutine(u, names) && !c.fromHeader(u, names, tried) && !c.fromPrelude(u, names) {
 			break
 		}
 	}
@@ -82,10 +82,13 @@ type missing struct {
 // missingNames returns them, each once, in order of first use.
 func (c *compiler) missingNames(u *unit) []missing {
 	declared := u.declaredNames()
+	u.uses = map[string]int{}
 	var out []missing
 	use := func(name string, at source.Span) {
-		if !declared[name] {
-			declared[name] = true
+		if declared[name] {
+			return
+		}
+		if u.uses[name]++; u.uses[name] == 1 {
 			out = append(out, missing{name, at})
 		}
 	}
@@ -149,6 +152,31 @@ func (c *compiler) fromDefine(u *unit, names []missing) bool {
 					found = true
 					break
 				}
+			}
+		}
+	}
+	return found
+}
+
+// fromRoutine takes types whose XDR routine a %#define line names: after
+// "%#define xdr_dev_t xdr_u_int", dev_t is on the wire what u_int is.
+func (c *compiler) fromRoutine(u *unit, names []missing) bool {
+	found := false
+	for _, m := range names {
+		for _, f := range u.files {
+			for _, d := range f.CDefs {
+				wire, ok := strings.CutPrefix(d.Value.Text, "xdr_")
+				if !ok || !d.Value.Name || wire == m.name || d.Name.Name != "xdr_"+m.name || u.routines[m.name] {
+					continue
+				}
+				u.routines[m.name] = true
+				if _, plain, ok := primitive(wire); ok && plain != "" {
+					wire = plain
+				}
+				c.report(diag.New(diag.CDefinition, d.Span, "%s is declared for C only: on the wire it is %s, as this line says", m.name, wire).
+					With(m.at, "used here").Helpf("write typedef %s %s;", wire, m.name))
+				c.give(u, made("<"+f.Source.Base()+">", "typedef "+wire+" "+m.name+";\n"))
+				found = true
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestOutside(t *testing.T) {
 		{"flag, C name", given("t", "uint32_t"), map[string]string{"u/u.x": "struct a { t x; };"}, "c-type-name"},
 		{"flag, struct", given("t", "struct { int x; }"), map[string]string{"u/u.x": "struct a { struct t x; };"}, ""},
 		{"flag, enum", given("t", "enum { A = 1, B = 2 }"), map[string]string{"u/u.x": "union a switch (t x) { case A: void; case B: int y; };"}, ""},
-		{"flag, union", given("t", "union switch (int d) { default: void; }"), map[string]string{"u/u.x": "struct a { t x; };"}, ""},
+		{"flag, union", given("t", "union switch (int d) { case 1: void; }"), map[string]string{"u/u.x": "struct a { t x; };"}, ""},
 		{"flag, faulty", given("t", "opaque"), map[string]string{"u/u.x": "struct a { t x; };"}, "bad-opaque"},
 		{"flag, declared too", given("a", "int"), map[string]string{"u/u.x": "struct a { int x; };"}, "duplicate-name"},
 		{"-import", Options{Imports: []string{"v/v.x"}}, map[string]string{"u/u.x": "struct a { t x; };", "v/v.x": "typedef int t;"}, ""},

@@ -23,13 +23,14 @@ func primitive(words string) (kind ir.Kind, plain string, ok bool) {
 		return ir.Quad, "", true
 	case "bool":
 		return ir.Bool, "", true
-	case "bool_t":
+	case "bool_t", "boolean_t":
 		return ir.Bool, "bool", true
-	case "unsigned", "u_int", "uint", "uint32", "uint32_t", "u_int32", "u_int32_t", "unsigned long", "unsigned long int",
-		"u_long", "ulong", "unsigned short", "unsigned short int", "u_short", "ushort", "uint16", "uint16_t", "u_int16_t",
-		"unsigned char", "u_char", "uchar", "uint8", "uint8_t", "u_int8_t":
+	case "unsigned", "u_int", "uint", "uint_t", "uint32", "uint32_t", "u_int32", "u_int32_t",
+		"unsigned long", "unsigned long int", "u_long", "ulong", "ulong_t",
+		"unsigned short", "unsigned short int", "u_short", "ushort", "ushort_t", "uint16", "uint16_t", "u_int16_t",
+		"unsigned char", "u_char", "uchar", "uchar_t", "uint8", "uint8_t", "u_int8_t", "uid_t", "gid_t", "mode_t":
 		return ir.Uint, "unsigned int", true
-	case "long", "long int", "short", "short int", "char", "int32", "int32_t", "int16", "int16_t", "int8", "int8_t", "enum_t":
+	case "long", "long int", "short", "short int", "char", "int32", "int32_t", "int16", "int16_t", "int8", "int8_t", "enum_t", "pid_t":
 		return ir.Int, "int", true
 	case "long long", "long long int", "int64", "int64_t", "longlong_t", "quad_t":
 		return ir.Hyper, "hyper", true

@@ -16,7 +16,10 @@ func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
 		return
 	}
 	u.missing[t.Name] = true
-	d := diag.New(diag.UndefinedType, t.Span, "type %s is not declared", t.Name)
+	d := usedTimes(u, diag.New(diag.UndefinedType, t.Span, "type %s is not declared", t.Name), t.Name)
+	if at, ok := u.declaredForC(t.Name); ok {
+		d = d.With(at, "declared here, for C only")
+	}
 	c.report(c.suggest(u, d, t.Name, (*symbol).isType, "int", "unsigned", "hyper", "bool", "float", "double", "string", "opaque", "struct"))
 }
 
@@ -26,8 +29,40 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 		return
 	}
 	u.missing[v.Text] = true
-	d := diag.New(diag.UndefinedConst, v.Span, "constant %s is not declared", v.Text)
-	c.report(c.suggest(u, d, v.Text, (*symbol).isConst))
+	d := usedTimes(u, diag.New(diag.UndefinedConst, v.Span, "constant %s is not declared", v.Text), v.Text)
+	c.report(c.suggest(u, d, v.Text, (*symbol).isConst, "TRUE", "FALSE"))
+}
+
+// usedTimes says how often an undefined name is used, which is reported once.
+func usedTimes(u *unit, d diag.Diagnostic, name string) diag.Diagnostic {
+	switch n := u.uses[name] - 1; {
+	case n == 1:
+		return d.Note("it is used once more")
+	case n > 1:
+		return d.Note("it is used %d times more", n)
+	}
+	return d
+}
+
+// declaredForC returns the place of a line for C that declares a type.
+func (u *unit) declaredForC(name string) (source.Span, bool) {
+	for _, f := range u.files {
+		for _, at := range f.Percent {
+			words := strings.FieldsFunc(at.Text(), func(r rune) bool { return !strings.ContainsRune("_", r) && !isLetterOrDigit(r) })
+			n := len(words)
+			switch {
+			case n < 2 || at.Text() == "":
+			case words[0] == "typedef" && words[n-1] == name,
+				(words[0] == "struct" || words[0] == "enum" || words[0] == "union") && words[1] == name && !strings.Contains(at.Text(), ";"):
+				return at, true
+			}
+		}
+	}
+	return source.Span{}, false
+}
+
+func isLetterOrDigit(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
 // ways adds the three ways to give what is declared elsewhere: a file, a flag,
@@ -47,10 +82,25 @@ func (c *compiler) ways(u *unit, d diag.Diagnostic, name string) diag.Diagnostic
 	flag, line := "-D "+name+"=VALUE", "define "+name+" VALUE"
 	if d.Rule == diag.UndefinedType {
 		flag, line = "-type '"+name+"=XDRTYPE', such as -type '"+name+"=opaque<>'", "type "+name+" XDRTYPE"
+		if short, long, ok := systemType(name); ok {
+			flag = "-type '" + name + "=" + short + "', or -type '" + name + "=" + long + "' where it has 8 bytes: systems differ"
+		}
 	}
 	d = d.Note("if another file declares it: #include \"FILE.x\" in this one, or the flag -import FILE.x")
 	d = d.Note("if none does: the flag %s", flag)
 	return d.Note("or, for good: the line %s in the sidecar %s", diag.Quote(line), u.sidecar(d.Span.File))
+}
+
+// systemType returns the types that a type of C with a size of the system's
+// choice can have on the wire.
+func systemType(name string) (short, long string, ok bool) {
+	switch name {
+	case "time_t", "off_t", "ssize_t", "daddr_t", "blkcnt_t", "clock_t", "suseconds_t", "ptrdiff_t", "intptr_t":
+		return "int", "hyper", true
+	case "dev_t", "ino_t", "size_t", "nlink_t", "rlim_t", "fsblkcnt_t", "fsfilcnt_t", "id_t", "uintptr_t":
+		return "unsigned int", "unsigned hyper", true
+	}
+	return "", "", false
 }
 
 // sidecar returns the name of the unit's sidecar, there or not.
@@ -84,13 +134,24 @@ func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*s
 			names = append(names, s.name)
 		}
 	}
-	if n, ok := diag.Nearest(name, names); ok {
+	if n, ok := nearest(name, names); ok {
 		if s := u.lookup(n); s != nil {
 			d = d.With(s.span, "declared here")
 		}
 		return d.Helpf("did you mean %s?", n)
 	}
 	return c.ways(u, d, name)
+}
+
+// nearest returns the name that is meant: the same one in other letters, or one
+// that is spelled nearly so.
+func nearest(name string, names []string) (string, bool) {
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
+			return n, true
+		}
+	}
+	return diag.Nearest(name, names)
 }
 
 // visible returns all symbols that the unit can use.

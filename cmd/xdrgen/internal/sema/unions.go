@@ -17,12 +17,17 @@ func (c *compiler) fillUnion(u *unit, s *symbol) {
 	d := s.decl
 	where := "union " + s.name
 	seen := map[string]source.Span{}
-	if s.def.Disc != nil {
-		d.Disc = c.field(u, s.def.Disc, where, seen)
+	switch disc := s.def.Disc; {
+	case disc == nil:
+	case disc.Type.Kind == syntax.String || disc.Type.Kind == syntax.Opaque:
+		c.report(diag.New(diag.BadDiscriminant, disc.Span, "discriminant %s of union %s is %s", disc.Name.Name, s.name, disc.Type.Name))
+	default:
+		d.Disc = c.field(u, disc, where, seen)
 	}
 	if len(s.def.Arms) == 0 && !s.broken {
 		c.report(diag.New(diag.NoArms, d.Pos, "union %s has no arms", s.name))
 	}
+	c.defaultPlace(s)
 	var first source.Span
 	for _, a := range s.def.Arms {
 		arm := &ir.Arm{Pos: a.Span, Default: len(a.Default) > 0}
@@ -35,6 +40,32 @@ func (c *compiler) fillUnion(u *unit, s *symbol) {
 		}
 		arm.Field = c.armField(u, s, a, seen)
 		d.Arms = append(d.Arms, arm)
+	}
+}
+
+// defaultPlace warns of a default that is not the last of several arms.
+func (c *compiler) defaultPlace(s *symbol) {
+	arms := s.def.Arms
+	n := 0
+	for _, a := range arms {
+		n += len(a.Default)
+	}
+	if n != 1 {
+		return
+	}
+	for i, a := range arms {
+		if len(a.Default) == 0 {
+			continue
+		}
+		d := diag.New(diag.DefaultPlace, a.Default[0], "default of union %s stands before a case", s.name)
+		switch {
+		case len(arms) == 1 && len(a.Labels) == 0:
+			d.Message = "union " + s.name + " has a default and no case"
+		case i == len(arms)-1 && (len(a.Labels) == 0 || a.Labels[len(a.Labels)-1].Span.Start < a.Default[0].Start):
+			continue
+		}
+		c.report(d)
+		return
 	}
 }
 
@@ -171,7 +202,7 @@ func (c *compiler) notMember(d diag.Diagnostic, name string, enum *ir.Decl) diag
 	for _, m := range enum.Members {
 		names = append(names, m.Name)
 	}
-	if n, ok := diag.Nearest(name, names); ok {
+	if n, ok := nearest(name, names); ok {
 		return d.Helpf("did you mean %s?", n)
 	}
 	if len(names) > 0 && len(names) <= 6 {

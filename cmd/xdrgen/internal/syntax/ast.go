@@ -31,7 +31,8 @@ type Value struct {
 	Span source.Span
 	Text string // as written
 	Name bool   // Text is a name
-	Expr bool   // Text is an expression of C, from a #define
+	Expr bool   // Text is an expression of C
+	Odd  bool   // the expression stands where XDR has none; not from a #define
 	Str  bool   // Text is a string, which XDR has no constants of
 	Neg  bool
 	Abs  uint64

@@ -1,25 +1,21 @@
 package syntax
 
 import (
-	"strings"
-
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
 // open begins a level of #if.
 func (s *scanner) open(word, rest string, at source.Span) {
-	c := cond{at: at, word: "#" + word}
-	for _, name := range ExprNames(rest) {
-		c.output = c.output || isOutput(name)
-	}
-	if !s.active() {
+	c := cond{at: at, word: "#" + word, output: s.forOutput(rest)}
+	switch {
+	case !s.active():
 		c.done = true
+	case c.output && !s.outputGiven():
+		c.on, c.every, c.done = true, true, s.holdsXDR()
 		s.conds = append(s.conds, c)
 		return
-	}
-	switch word {
-	case "if":
+	case word == "if":
 		c.on = s.test(rest, at)
 	default:
 		name, more := splitWord(rest)
@@ -29,32 +25,8 @@ func (s *scanner) open(word, rest string, at source.Span) {
 		_, defined := s.ctx.Macros[name]
 		c.on = defined == (word == "ifdef")
 	}
-	c.done = c.on
+	c.done = c.done || c.on
 	s.conds = append(s.conds, c)
-}
-
-// isOutput reports whether rpcgen defines a name for one of its outputs only.
-// None of them is defined here: what such an #if holds is nearly always C, and
-// other lines are warned about. -D NAME takes the branch.
-func isOutput(name string) bool {
-	switch name {
-	case "RPC_HDR", "RPC_XDR", "RPC_SVC", "RPC_CLNT", "RPC_TBL", "RPC_INTR":
-		return true
-	}
-	return false
-}
-
-// leftOut warns of a line that an #if for one of rpcgen's outputs leaves out,
-// unless it holds nothing of XDR.
-func (s *scanner) leftOut(start, end int) {
-	c := &s.conds[len(s.conds)-1]
-	text := strings.TrimSpace(string(s.text[start:end]))
-	if !c.output || c.told || text == "" || text[0] == '%' || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "//") {
-		return
-	}
-	c.told = true
-	at := s.span(start, start+len(text))
-	s.report(diag.New(diag.OutputOnly, at, "lines for one of rpcgen's outputs are left out").With(c.at, "by this line"))
 }
 
 // turn handles #elif, #else and #endif.
@@ -78,7 +50,11 @@ func (s *scanner) turn(word, rest string, at source.Span) {
 		if c.elsed {
 			s.report(diag.New(diag.UnbalancedIf, at, "#elif after #else").With(c.at, "belongs to this"))
 		}
-		c.on = !c.done && s.test(rest, at)
+		c.on = !c.done && (c.every && s.forOutput(rest) || s.test(rest, at))
+	}
+	if c.every && c.on {
+		c.done = s.holdsXDR()
+		return
 	}
 	c.done = c.done || c.on
 }

@@ -23,8 +23,9 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 	}
 	switch {
 	case len(g.Names) > 0 && !typedef && d.Type.Kind == Named && d.Type.Tag == 0 && c.wrongType(d, g.Names):
+	case len(g.Names) > 1 && d.Type.Kind == Prim && c.noSuchType(d, g.Names):
 	case len(g.Names) > 0:
-		d.Name = c.names(g.Names, typedef)
+		d.Name = c.names(d, g.Names, typedef)
 	}
 	d.Span = d.Span.To(d.Name.Span)
 	switch {
@@ -59,6 +60,14 @@ func (c *converter) wrongType(d *Decl, names []*gName) bool {
 		return false
 	}
 	_, near := diag.Nearest(d.Type.Name, []string{"unsigned"})
+	if d.Type.Name == "signed" && (first.Value == "int" || first.Value == "hyper") && len(names) == 2 {
+		both := d.Type.Span.To(c.at(first))
+		c.report(diag.New(diag.SyntaxError, d.Type.Span, "found \"signed\", expected a type").
+			Helpf("remove it: int and hyper have a sign").Replace(both, first.Value))
+		d.Name = c.ident(names[1].Token)
+		d.Type = &Type{Kind: Prim, Name: first.Value, Span: both}
+		return true
+	}
 	switch {
 	case near && len(names) == 2 && (first.Value == "int" || first.Value == "hyper"):
 		c.report(diag.New(diag.SyntaxError, d.Type.Span, "found %s, expected a type", diag.Quote(d.Type.Name)).
@@ -76,6 +85,24 @@ func (c *converter) wrongType(d *Decl, names []*gName) bool {
 	return true
 }
 
+// noSuchType tells words that are types, and none together: unsigned float,
+// long double. It reports false for anything else.
+func (c *converter) noSuchType(d *Decl, names []*gName) bool {
+	second := names[0].Token
+	switch second.Value {
+	case "float", "double", "bool", "string", "opaque", "int", "hyper":
+	default:
+		return false
+	}
+	c.broken = true
+	at := d.Type.Span.To(c.at(second))
+	c.report(diag.New(diag.SyntaxError, at, "%s is no type", diag.Quote(d.Type.Name+" "+second.Value)).
+		Helpf("unsigned goes with int and hyper; float and double are complete by themselves"))
+	d.Type = &Type{Kind: Prim, Name: "int", Span: at}
+	d.Name = c.ident(names[1].Token)
+	return true
+}
+
 // closing returns the end of the ] that follows offset.
 func (c *converter) closing(offset int) int {
 	i := sort.Search(len(c.toks), func(i int) bool { return c.toks[i].start >= offset })
@@ -87,7 +114,7 @@ func (c *converter) closing(offset int) int {
 
 // names returns the declared name. More than one word is a missing semicolon,
 // except for "unsigned int" as the second half of a reversed typedef.
-func (c *converter) names(list []*gName, typedef bool) Ident {
+func (c *converter) names(d *Decl, list []*gName, typedef bool) Ident {
 	words := make([]lexer.Token, len(list))
 	for i, n := range list {
 		words[i] = n.Token
@@ -108,10 +135,14 @@ func (c *converter) names(list []*gName, typedef bool) Ident {
 	case len(words) > 1:
 		c.broken = true
 		next := c.at(words[1])
-		if c.s.f.Position(first.Span.End).Line < next.Position().Line {
+		if isKeyword(words[1].Value) || c.s.f.Position(first.Span.End).Line < next.Position().Line {
 			c.report(missingSemicolon(c.s.f, token{end: first.Span.End, text: first.Name}))
 		} else {
-			c.report(diag.New(diag.SyntaxError, next, "found %s, expected ;", diag.Quote(words[1].Value)))
+			c.report(diag.New(diag.SyntaxError, next, "found %s, expected ;", diag.Quote(words[1].Value)).
+				Helpf("end what comes before with ;, or remove %s", words[1].Value))
+			if d.Type.Kind == Named { // the word before may be no type at all
+				d.Type = &Type{Kind: Prim, Name: "int", Span: d.Type.Span}
+			}
 		}
 	}
 	return first

@@ -53,19 +53,57 @@ func (c *converter) value(g *gValue) Value {
 	case g.Str.Value != "":
 		c.broken = c.broken || len(g.Str.Value) < 2 || !strings.HasSuffix(g.Str.Value, `"`)
 		return Value{Span: c.at(g.Str), Text: g.Str.Value, Str: true}
+	case g.Expr.Value != "":
+		return Value{Span: c.at(g.Expr), Text: g.Expr.Value, Expr: true, Odd: true}
 	}
-	v := Value{Span: c.at(g.Number), Text: g.Number.Value}
-	neg, abs, err := Number(v.Text)
+	return c.number(c.at(g.Number), g.Number.Value)
+}
+
+func (c *converter) number(at source.Span, text string) Value {
+	v := Value{Span: at, Text: text}
+	neg, abs, err := Number(text)
+	if err != nil && !strings.Contains(err.Error(), "out of range") {
+		if plain, ok := oddNumber(text); ok {
+			neg, abs, err = Number(plain)
+			v.Text = plain
+			c.report(ConstForm(at, diag.Quote(text), plain))
+		}
+	}
 	switch {
-	case err != nil && strings.Contains(err.Error(), "out of range"), err == nil && neg && abs > 1<<63:
+	case err == nil && !(neg && abs > 1<<63):
+	case err == nil, strings.Contains(err.Error(), "out of range"):
 		c.broken = true
-		c.report(diag.New(diag.ConstRange, v.Span, "%s does not fit into 64 bits", diag.Quote(v.Text)))
-	case err != nil:
+		c.report(diag.New(diag.ConstRange, at, "%s does not fit into 64 bits", diag.Quote(text)))
+	default:
 		c.broken = true
-		c.report(diag.New(diag.BadNumber, v.Span, "%s is no number", diag.Quote(v.Text)))
+		c.report(badNumber(at, text))
 	}
 	v.Neg, v.Abs = neg, abs
 	return v
+}
+
+// ConstForm tells a value, described by what, that is written as XDR does not
+// write it.
+func ConstForm(at source.Span, what, value string) diag.Diagnostic {
+	return diag.New(diag.ConstForm, at, "%s is no constant of XDR, read as %s", what, value).
+		Helpf("write %s", value).Replace(at, value)
+}
+
+// badNumber says why a text is no number, where that can be told.
+func badNumber(at source.Span, text string) diag.Diagnostic {
+	d := diag.New(diag.BadNumber, at, "%s is no number", diag.Quote(text))
+	digits := strings.TrimPrefix(text, "-")
+	switch {
+	case strings.Contains(digits, ".") || strings.Trim(digits, "0123456789eE") == "" && strings.ContainsAny(digits, "eE"):
+		return d.Helpf("constants of XDR are integers")
+	case strings.HasPrefix(digits, "0x"), strings.HasPrefix(digits, "0X"):
+		return d.Helpf("after 0x come hexadecimal digits, 0 to 9 and a to f")
+	case digits[0] == '0' && strings.Trim(digits, "0123456789") == "":
+		return d.Helpf("a number that begins with 0 is octal, with digits 0 to 7: write %s for a decimal one", strings.TrimLeft(digits, "0"))
+	case isDigit(digits[0]):
+		return d.Helpf("a name cannot begin with a digit; a number has digits only, or begins with 0x")
+	}
+	return d
 }
 
 func (c *converter) pointer(g *gValue) *Value {
@@ -92,7 +130,8 @@ func (c *converter) def(g *gDef, whole source.Span) []*Def {
 			d = d.Decl.Type.Body // typedef struct t {...};
 		} else if d.Name.Name == "" {
 			c.broken = true
-			c.report(diag.New(diag.SyntaxError, c.at(g.End), "found \";\", expected the new name"))
+			c.report(diag.New(diag.SyntaxError, c.at(g.End), "found \";\", expected the new name").
+				Helpf("write the existing type, then the new name"))
 		}
 	case g.Enum != nil:
 		d = c.enum(g.Enum.Body)
@@ -137,7 +176,8 @@ func (c *converter) constant(g *gConst) *Def {
 		}
 	} else if g.Value == nil {
 		c.broken = true
-		c.report(diag.New(diag.SyntaxError, c.at(g.Equal), "expected a number or the name of a constant after ="))
+		c.report(diag.New(diag.SyntaxError, c.at(g.Equal), "expected a number or the name of a constant after =").
+			Helpf("write the value of %s here", words[len(words)-1].Value))
 	}
 	d.Value = c.value(g.Value)
 	name := words[len(words)-1]
@@ -177,7 +217,8 @@ func (c *converter) enum(g *gEnumBody) *Def {
 	}
 	if len(g.List) == 0 && !c.broken {
 		c.broken = true
-		c.report(diag.New(diag.SyntaxError, c.at(g.Close), "enum without members"))
+		c.report(diag.New(diag.SyntaxError, c.at(g.Close), "enum without members").
+			Helpf("write at least one: NAME = VALUE"))
 	}
 	return d
 }

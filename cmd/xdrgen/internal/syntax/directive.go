@@ -17,7 +17,9 @@ type cond struct {
 	elsed bool // #else was seen
 
 	output bool // tells rpcgen's outputs apart
+	every  bool // and is read as for all of them
 	told   bool // that something is left out for that
+	read   bool // that something is read for that
 }
 
 func (s *scanner) active() bool { return len(s.conds) == 0 || s.conds[len(s.conds)-1].on }
@@ -106,8 +108,14 @@ func (s *scanner) plain(word, rest string, at source.Span) {
 	case "error":
 		s.report(diag.New(diag.BadDirective, at, "#error %s", diag.Quote(rest)))
 	case "": // null directive
+	case "line", "ident", "sccs", "pragma":
+		s.report(diag.New(diag.UnknownDirective, at, "#%s is left out", word))
 	default:
-		s.report(diag.New(diag.UnknownDirective, at, "line %s is left out", diag.Quote("#"+word)))
+		d := diag.New(diag.UnknownDirective, at, "line %s is left out", diag.Quote("#"+word))
+		if isDigit(word[0]) {
+			d = diag.New(diag.UnknownDirective, at, "line mark of the preprocessor is left out: places are those of this file")
+		}
+		s.report(d)
 	}
 }
 
@@ -116,6 +124,7 @@ func (s *scanner) include(rest string, at source.Span) {
 	name, closed := strings.CutSuffix(name, `"`)
 	switch {
 	case ok && closed && strings.HasSuffix(name, ".x"):
+		s.readForAll(at.Start)
 		s.ctx.Include(name, at)
 	case ok && closed, strings.HasPrefix(rest, "<"):
 		s.header(rest, at)

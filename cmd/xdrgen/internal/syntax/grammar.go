@@ -34,6 +34,7 @@ type gValue struct {
 	Number lexer.Token `parser:"  @Number"`
 	Name   lexer.Token `parser:"| @Ident"`
 	Str    lexer.Token `parser:"| @String"`
+	Expr   lexer.Token `parser:"| @Expr"`
 }
 
 type gPragma struct {

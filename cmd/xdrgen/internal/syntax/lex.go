@@ -33,9 +33,10 @@ type scanner struct {
 	cdefs   []*Def // from %#define lines
 	headers []Header
 
-	fresh     bool // only blanks since the line began
-	slashSeen bool // a // comment was warned about
-	unclosed  bool // a comment swallows the rest of the file
+	fresh     bool            // only blanks since the line began
+	slashSeen bool            // a // comment was warned about
+	odd       map[string]bool // names that XDR cannot have, reported
+	unclosed  bool            // a comment swallows the rest of the file
 }
 
 func (s *scanner) report(d diag.Diagnostic) { s.ctx.Report(d) }
@@ -65,6 +66,7 @@ func (s *scanner) scan() {
 	for _, c := range s.conds {
 		s.report(diag.New(diag.UnbalancedIf, c.at, "%s without #endif", c.word))
 	}
+	s.toks = s.joinNames(s.joinValues(s.dropScopes(s.toks)))
 }
 
 // next lexes one token, comment or line of C.
@@ -102,26 +104,21 @@ func (s *scanner) next() {
 		return
 	}
 	s.fresh = false
+	if len(s.conds) > 0 {
+		s.readForAll(start)
+	}
 	switch {
-	case isLetter(c):
-		for s.pos < len(s.text) && isWord(s.text[s.pos]) {
-			s.pos++
-		}
-		w := string(s.text[start:s.pos])
-		kind := tIdent
-		if isKeyword(w) {
-			kind = tKeyword
-		}
-		s.toks = append(s.toks, token{kind, start, s.pos, w})
+	case isLetter(c), s.letterAt(s.pos) > 0:
+		s.name()
 	case isDigit(c) || c == '-' && isDigit(s.peek(1)):
-		s.pos++
-		for s.pos < len(s.text) && isWord(s.text[s.pos]) {
-			s.pos++
-		}
-		s.toks = append(s.toks, token{tNumber, start, s.pos, string(s.text[start:s.pos])})
+		s.number()
 	case c == '"':
 		s.quoted()
-	case strings.IndexByte("{}()[]<>;:,=*", c) >= 0:
+	case c == '\'' && s.character():
+	case c == ':' && s.peek(1) == ':':
+		s.pos += 2
+		s.toks = append(s.toks, token{tPunct, start, s.pos, "::"})
+	case strings.IndexByte("{}()[]<>;:,=*", c) >= 0, isOperator(c):
 		s.pos++
 		s.toks = append(s.toks, token{tPunct, start, s.pos, string(c)})
 	default:

@@ -14,11 +14,30 @@ func mend(s *scanner, toks []token, k int, expected string) (out []token, ok boo
 	d := diag.New(diag.SyntaxError, t.span(s.f), "found %s, expected %s", diag.Quote(t.text), expected)
 	after := s.span(last.end, last.end)
 	switch {
-	case t.is("=") && last.is("="), t.is(":") && k+1 < len(toks) && toks[k+1].is("="):
+	case t.is("=") && last.is("="), t.is(":") && tokenAt(toks, k+1).is("="):
+		d.Message = "found " + diag.Quote(map[string]string{"=": "==", ":": ":="}[t.text]) + ", expected ="
 		s.report(d.Helpf("write one = alone").Replace(t.span(s.f), ""))
 		return splice(toks, k, k+1), true
+	case t.kind == tKeyword && !(t.is("switch") && toks[0].is("union")) && namePlace(toks, k, expected):
+		d.Message = "found " + diag.Quote(t.text) + ", expected a name"
+		s.report(d.Helpf("%s is a word of the language: choose another name", t.text))
+		return splice(toks, k, k+1, token{tIdent, t.start, t.end, t.text + "_"}), true
+	case expected == "switch" && t.is("("):
+		s.report(d.Helpf("write switch before the discriminant").Replace(s.span(t.start, t.start), "switch "))
+		return splice(toks, k, k, token{tKeyword, t.start, t.start, "switch"}), true
+	case expected == ":" && t.is(","):
+		s.report(d.Helpf("write each value as a case of its own: case %s: case", last.text).Replace(t.span(s.f), ": case"))
+		return splice(toks, k, k+1, token{tPunct, t.start, t.start, ":"}, token{tKeyword, t.start, t.end, "case"}), true
+	case (expected == ">" && last.is("<") || expected == "]" && last.is("[")) && !t.is("]") && !t.is(">") && !t.is(";"):
+		d.Message = "found " + diag.Quote(t.text) + ", expected a number or the name of a constant"
+		s.report(d.Helpf("the bound of an array is a constant"))
+		return splice(toks, k, k+1, token{tNumber, t.start, t.end, "1"}), true
 	case t.is("=") && last.is(":"):
 		return splice(toks, k-1, k), true // after :=, reported
+	case t.is(";") && expected == "}" && toks[0].is("enum") && tokenAt(toks, k+1).is("}"):
+		d = diag.New(diag.SyntaxError, t.span(s.f), "found \";\" after the last member, expected }")
+		s.report(d.Helpf("remove it: members have a , between them, and nothing after the last").Replace(t.span(s.f), ""))
+		return splice(toks, k, k+1), true
 	case t.is(";") && expected == "}" && toks[0].is("enum"):
 		d = diag.New(diag.SyntaxError, t.span(s.f), "found \";\" after a member, expected ,")
 		s.report(d.Helpf("put a , between members, and nothing after the last").Replace(t.span(s.f), ","))
@@ -45,4 +64,29 @@ func mend(s *scanner, toks []token, k int, expected string) (out []token, ok boo
 func splice(toks []token, i, j int, with ...token) []token {
 	out := append([]token(nil), toks[:i]...)
 	return append(append(out, with...), toks[j:]...)
+}
+
+// namePlace reports whether the word at token k stands where a name should be:
+// after a type or what declares, and before what follows a name.
+func namePlace(toks []token, k int, expected string) bool {
+	next := tokenAt(toks, k+1)
+	switch expected {
+	case "a name":
+		return next.is("{") || next.is("=") || next.is("switch") || next.is("(") || next.is("[") || next.is("<") || next.is(";") || next.is(",")
+	case ";", ",", ")", "}":
+		last := toks[k-1]
+		typed := last.kind == tIdent || last.kind == tKeyword || last.is("*") || last.is("}")
+		return typed && (next.is(";") || next.is("[") || next.is("<") || next.is(",") || next.is(")"))
+	}
+	return false
+}
+
+// extraSemicolon passes a second semicolon between fields.
+func extraSemicolon(s *scanner, toks []token, k int) ([]token, bool) {
+	if k == 0 || k >= len(toks) || !toks[k].is(";") || !toks[k-1].is(";") && !toks[k-1].is("{") || toks[k].start == toks[k].end {
+		return nil, false
+	}
+	at := toks[k].span(s.f)
+	s.report(diag.New(diag.ExtraSemicolon, at, "second ; after a field").Replace(at, ""))
+	return splice(toks, k, k+1), true
 }

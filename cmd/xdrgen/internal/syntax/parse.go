@@ -27,15 +27,15 @@ func (p *Parser) Parse(f *source.File, c *Context) *File {
 	var found []diag.Diagnostic
 	own := *c
 	own.Report = func(d diag.Diagnostic) { found = append(found, d) }
-	out := p.parse(f, &own)
-	if len(out.Defs) == 0 && len(found) > maxNoXDR {
-		first := source.Span{File: f}
-		for _, d := range found {
-			if d.Rule == diag.SyntaxError {
-				first = d.Span
-				break
-			}
+	out, words := p.parse(f, &own)
+	first := source.Span{}
+	for _, d := range found {
+		if d.Rule == diag.SyntaxError {
+			first = d.Span
+			break
 		}
+	}
+	if n, _ := diag.Count(found); first.Valid() && len(out.Defs) == 0 && (n > maxNoXDR || n > 1 && !words) {
 		found = []diag.Diagnostic{diag.New(diag.SyntaxError, first, "found %s, and no definition of XDR in the whole of %s", diag.Quote(first.Text()), f.Base()).
 			Helpf("check that this is a file of XDR; an extract of a document may be of another language")}
 	}
@@ -48,12 +48,16 @@ func (p *Parser) Parse(f *source.File, c *Context) *File {
 // maxNoXDR is how many findings in a text without a definition make it no XDR.
 const maxNoXDR = 5
 
-func (p *Parser) parse(f *source.File, c *Context) *File {
+// parse also reports whether the text has a word that begins a definition.
+func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
 	s := &scanner{f: f, text: f.Text, ctx: c}
 	s.scan()
-	out := &File{Source: f, License: s.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
+	out = &File{Source: f, License: s.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
 	out.Defs = append(out.Defs, s.defs...)
 	split := &splitter{f: f, toks: s.toks, report: c.Report, cut: s.unclosed}
+	for i := range s.toks {
+		words = words || split.startsDef(i)
+	}
 	for {
 		toks, ok := split.next()
 		if !ok {
@@ -64,10 +68,10 @@ func (p *Parser) parse(f *source.File, c *Context) *File {
 		}
 	}
 	for _, t := range split.names { // so that who uses them is not blamed
-		out.Defs = append(out.Defs, &Def{Kind: Struct, Span: t.span(f), Name: Ident{t.text, t.span(f)}, Broken: true})
+		out.Defs = append(out.Defs, &Def{Kind: t.as, Span: t.span(f), Name: Ident{t.text, t.span(f)}, Broken: true})
 	}
 	sort.SliceStable(out.Defs, func(i, j int) bool { return out.Defs[i].Span.Start < out.Defs[j].Span.Start })
-	return out
+	return out, words
 }
 
 // maxRetries limits how many faults of one definition are reported.
@@ -88,14 +92,22 @@ func (p *Parser) definition(s *scanner, toks []token) []*Def {
 			c := converter{s: s, toks: toks, broken: broken}
 			return c.def(g, whole)
 		}
-		broken = true
 		var fault participle.Error
 		if !errors.As(err, &fault) {
 			break
 		}
 		k := sort.Search(len(toks), func(i int) bool { return toks[i].start >= fault.Position().Offset })
+		if rest, ok := extraSemicolon(s, toks, k); ok {
+			toks = rest
+			continue
+		}
+		broken = true
+		expected := expectation(fault.Message())
+		if expected == "}" {
+			expected = inBraces(toks, k)
+		}
 		var again bool
-		if toks, again = repair(s, toks, k, expectation(fault.Message())); !again {
+		if toks, again = repair(s, toks, k, expected); !again {
 			break
 		}
 	}
@@ -103,17 +115,12 @@ func (p *Parser) definition(s *scanner, toks []token) []*Def {
 }
 
 // repair reports a fault at token k and returns the tokens without the line
-// that holds it, or with the semicolon that it lacks.
+// that holds it, or mended.
 func repair(s *scanner, toks []token, k int, expected string) (out []token, again bool) {
-	end := token{start: toks[len(toks)-1].end, end: toks[len(toks)-1].end, text: "the end"}
-	t := end
-	if k < len(toks) {
-		t = toks[k]
-	}
+	t := tokenAt(toks, k)
 	if expected == ";" && k > 0 && endsLine(s, toks[k-1], t) {
 		s.report(missingSemicolon(s.f, toks[k-1]))
-		semicolon := token{tPunct, toks[k-1].end, toks[k-1].end, ";"}
-		return append(append(append([]token(nil), toks[:k]...), semicolon), toks[k:]...), true
+		return splice(toks, k, k, token{tPunct, toks[k-1].end, toks[k-1].end, ";"}), true
 	}
 	if t.start == t.end && t.is("}") { // put in for the one that is missing, which was reported
 		return toks, false
@@ -122,21 +129,21 @@ func repair(s *scanner, toks []token, k int, expected string) (out []token, agai
 		return out, true
 	}
 	d := diag.New(diag.SyntaxError, t.span(s.f), "found %s, expected %s", diag.Quote(t.text), expected)
-	switch {
-	case toks[0].is("typedef") && t.is("="):
-		d = d.Helpf("write the existing type, then the new name, and no =")
-	case t.is(",") && !toks[0].is("enum"):
-		d = d.Helpf("declare each name by itself, with its type and a ; of its own")
-	case expected == "=" && k > 0 && toks[k-1].is("}"):
-		d = d.Helpf("write = and the number after the }")
+	s.report(advise(d, toks, k, expected))
+	return leaveOut(toks, k)
+}
+
+// tokenAt returns token k, or one that stands for the end.
+func tokenAt(toks []token, k int) token {
+	if k < len(toks) {
+		return toks[k]
 	}
-	if expected == "a name" && t.kind == tKeyword {
-		d = d.Helpf("%s is a word of the language: choose another name", t.text)
-	}
-	if expected == "{" && t.is(";") {
-		d = d.Helpf("remove it: names can be used before they are declared")
-	}
-	s.report(d)
+	end := toks[len(toks)-1].end
+	return token{start: end, end: end, text: "the end"}
+}
+
+// leaveOut returns the tokens without the line that holds token k.
+func leaveOut(toks []token, k int) (out []token, again bool) {
 	from := k
 	for from > 0 && !strings.Contains(";{},:", toks[from-1].text) {
 		from--
@@ -163,45 +170,16 @@ func repair(s *scanner, toks []token, k int, expected string) (out []token, agai
 	if to <= from || to >= len(toks) {
 		return toks, false
 	}
-	return append(append([]token(nil), toks[:from]...), toks[to:]...), true
+	return splice(toks, from, to), true
 }
 
 // endsLine reports whether a semicolon is what is missing between two tokens:
 // the second is on another line, or begins something else.
 func endsLine(s *scanner, a, b token) bool {
-	if s.f.Position(a.end).Line < s.f.Position(b.start).Line {
+	if s.f.Position(a.end).Line < s.f.Position(b.start).Line || b.is("}") {
 		return true
 	}
 	return (a.kind == tNumber || a.is("]") || a.is(">")) && (b.kind == tIdent || b.kind == tKeyword)
-}
-
-// expectation turns participle's "(expected ...)" into words.
-func expectation(message string) string {
-	_, e, _ := strings.Cut(message, "(expected ")
-	e = strings.TrimSuffix(e, ")")
-	switch {
-	case e == "":
-		return "something else"
-	case strings.HasPrefix(e, `"`):
-		return strings.Split(e, `"`)[1]
-	case strings.HasPrefix(e, "<ident>"), strings.HasPrefix(e, "GConst"):
-		return "a name"
-	case strings.HasPrefix(e, "GValue"):
-		return "a number or the name of a constant"
-	case strings.HasPrefix(e, "GEnumBody"), strings.HasPrefix(e, "GStructBody"):
-		return "{"
-	case strings.HasPrefix(e, "GUnionBody"):
-		return "switch"
-	case strings.HasPrefix(e, "GLabel"), strings.HasPrefix(e, "GArm"):
-		return "case or default"
-	case strings.HasPrefix(e, "GStruct"), strings.HasPrefix(e, "GUnion"), strings.HasPrefix(e, "GEnum"):
-		return "a name or {"
-	case strings.HasPrefix(e, "GDecl"), strings.HasPrefix(e, "GType"), strings.HasPrefix(e, "GField"):
-		return "a type"
-	case strings.HasPrefix(e, "GVersion"):
-		return "version"
-	}
-	return strings.Join(strings.Fields(strings.ReplaceAll(e, `"`, "")), " ")
 }
 
 // sketch returns what can be said of a definition that could not be parsed:

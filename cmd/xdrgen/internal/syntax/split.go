@@ -22,18 +22,30 @@ type splitter struct {
 	toks   []token
 	i      int
 	report func(diag.Diagnostic)
-	spaces int     // namespaces that are open
-	cut    bool    // an unclosed comment swallowed the end: braces are open because of it
-	names  []token // what seems to be declared by what is no definition
+	spaces int    // namespaces that are open
+	cut    bool   // an unclosed comment swallowed the end: braces are open because of it
+	names  []seen // what seems to be declared by what is no definition
+
+	inner [][]token // definitions found within others
+}
+
+// seen is a name that seems to be declared, and as what.
+type seen struct {
+	token
+	as DefKind
 }
 
 // next returns the tokens of the next definition, nil after the last. A nil
 // slice with ok set is a stretch that is no definition and was reported.
 func (p *splitter) next() (toks []token, ok bool) {
+	if n := len(p.inner); n > 0 {
+		toks, p.inner = p.inner[n-1], p.inner[:n-1]
+		return toks, true
+	}
 	if p.i == len(p.toks) {
 		return nil, false
 	}
-	if p.vendor() {
+	if p.vendor() || p.forward() {
 		return nil, true
 	}
 	if !p.startsDef(p.i) {
@@ -60,7 +72,7 @@ func (p *splitter) vendor() bool {
 		return false
 	}
 	i := p.i + 1
-	for p.at(i).kind == tIdent || p.at(i).is(":") {
+	for p.at(i).kind == tIdent {
 		i++
 	}
 	end := p.at(i)
@@ -72,6 +84,18 @@ func (p *splitter) vendor() bool {
 	}
 	p.report(diag.New(diag.Pragma, source.Span{File: p.f, Start: t.start, End: p.toks[i-1].end}, "%s is left out", t.text))
 	p.i = i + 1
+	return true
+}
+
+// forward passes "struct NAME;", by which C announces a type.
+func (p *splitter) forward() bool {
+	t, name, end := p.toks[p.i], p.at(p.i+1), p.at(p.i+2)
+	if !t.is("struct") && !t.is("union") && !t.is("enum") || name.kind != tIdent || !end.is(";") {
+		return false
+	}
+	at := source.Span{File: p.f, Start: t.start, End: end.end}
+	p.report(diag.New(diag.ForwardDecl, at, "%s %s is announced, not declared", t.text, name.text).Replace(at, ""))
+	p.i += 3
 	return true
 }
 
@@ -108,20 +132,23 @@ func (p *splitter) junk() bool {
 		return false
 	}
 	d := diag.New(diag.SyntaxError, t.span(p.f), "found %s, expected const, typedef, enum, struct, union or program", diag.Quote(t.text))
-	next := p.at(p.i + 1)
-	if t.is("}") {
-		d = d.Helpf("remove it, or look for the { that is missing above")
-	}
+	next, after := p.at(p.i+1), p.at(p.i+2)
 	if n, ok := diag.Nearest(t.text, []string{"const", "typedef", "enum", "struct", "union", "program"}); ok && t.kind == tIdent {
 		d = d.Helpf("did you mean %s?", n)
 		if next.kind == tIdent && n != "program" {
-			p.report(d)
+			p.report(d.Replace(t.span(p.f), n))
 			p.toks[p.i].kind, p.toks[p.i].text = tKeyword, n
 			return true
 		}
+	} else {
+		d = p.adviseJunk(d)
 	}
-	if after := p.at(p.i + 2); t.kind == tIdent && next.kind == tIdent && !after.is("(") && !after.is(";") {
-		p.names = append(p.names, next)
+	switch {
+	case next.kind != tIdent || t.kind == tPunct || after.is("("):
+	case after.is("="):
+		p.names = append(p.names, seen{next, Const})
+	case !after.is(";"):
+		p.names = append(p.names, seen{next, Struct})
 	}
 	p.report(d)
 	depth := 0
@@ -186,7 +213,14 @@ func (p *splitter) collect() []token {
 			out = append(out, open)
 			depth++
 		}
+		if open, ok := p.wrongBracket(out, depth); ok {
+			t = open
+		}
 		if p.i > first && p.startsDef(p.i) && !out[len(out)-1].is("(") {
+			if depth > 0 && p.within(column) {
+				p.hoist(out[0])
+				continue
+			}
 			if depth > 0 && p.restarts(p.i, column) {
 				p.report(diag.New(diag.UnclosedBrace, open.span(p.f), "this { is not closed before the next definition").
 					With(t.span(p.f), "the next definition begins here"))
@@ -228,7 +262,8 @@ func (p *splitter) collect() []token {
 	case depth > 0 && p.cut:
 		return p.closed(out, depth)
 	case depth > 0:
-		p.report(diag.New(diag.UnclosedBrace, open.span(p.f), "this { is not closed at the end of the file"))
+		p.report(diag.New(diag.UnclosedBrace, open.span(p.f), "this { is not closed at the end of the file").
+			Helpf("put a }; where it ends"))
 		return p.closed(out, depth)
 	}
 	return p.semicolon(out)
@@ -253,61 +288,4 @@ func (p *splitter) semicolon(out []token) []token {
 func missingSemicolon(f *source.File, last token) diag.Diagnostic {
 	after := source.Span{File: f, Start: last.end, End: last.end}
 	return diag.New(diag.MissingSemicolon, after, "expected ; after %s", diag.Quote(last.text)).Replace(after, ";")
-}
-
-// skip passes the rest of a stretch whose braces are wrong.
-func (p *splitter) skip(depth int) {
-	for p.i++; p.i < len(p.toks); p.i++ {
-		t := p.toks[p.i]
-		switch {
-		case p.startsDef(p.i) && (p.column(p.i) == 1 || depth == 0) && p.restarts(p.i, 1):
-			return
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			depth = max(depth-1, 0)
-		case t.is(";") && depth == 0:
-			p.i++
-			return
-		}
-	}
-}
-
-// lacksBrace reports whether the tokens so far are the head of a body whose {
-// is missing, and which.
-func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string, ok bool) {
-	t := p.toks[p.i]
-	if typedef || len(out) < 2 || t.is("{") || t.is(";") {
-		return "", false
-	}
-	last := out[len(out)-1]
-	switch {
-	case depth == 0 && len(out) == 2 && (out[0].is("struct") || out[0].is("enum") || out[0].is("program")):
-		head = out[0].text + " " + last.text
-	case depth == 0 && out[0].is("union") && last.is(")"):
-		head = "union " + out[1].text
-	case depth == 1 && out[0].is("program") && out[len(out)-2].is("version") && last.kind == tIdent:
-		head = "version " + last.text
-	default:
-		return "", false
-	}
-	return head, p.closesBelow()
-}
-
-// closesBelow reports whether a } without { comes before the next definition.
-func (p *splitter) closesBelow() bool {
-	depth, left := 0, p.column(p.i)-1
-	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
-		switch {
-		case p.toks[i].is("{"):
-			depth++
-		case p.toks[i].is("}"):
-			if depth--; depth < 0 {
-				return true
-			}
-		case depth == 0 && i > p.i && p.restarts(i, left):
-			return false
-		}
-	}
-	return false
 }

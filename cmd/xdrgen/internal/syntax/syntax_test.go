@@ -147,8 +147,8 @@ func TestRecovery(t *testing.T) {
 		{
 			"one definition does not harm the next",
 			"struct a { int ; ; };\nstruct b { int x; };\nconst = 1;\nconst C = 2;\n",
-			[]string{"1:18 syntax-error", "3:7 syntax-error"},
-			[]string{"struct a broken int;", "struct b int x;", "const C = 2"},
+			[]string{"1:18 extra-semicolon", "3:7 syntax-error"},
+			[]string{"struct a int;", "struct b int x;", "const C = 2"},
 		},
 		{
 			"two faults in one struct",

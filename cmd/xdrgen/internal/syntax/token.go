@@ -13,6 +13,7 @@ const (
 	tNumber
 	tString
 	tPunct
+	tExpr // an expression of C, where a value stands
 )
 
 // token is a word of the language.
@@ -43,7 +44,7 @@ func isKeyword(w string) bool {
 // symbols tells participle the names that the grammar uses for the kinds.
 func symbols() map[string]lexer.TokenType {
 	return map[string]lexer.TokenType{
-		"EOF": lexer.EOF, "Ident": tIdent, "Keyword": tKeyword, "Number": tNumber, "String": tString, "Punct": tPunct,
+		"EOF": lexer.EOF, "Ident": tIdent, "Keyword": tKeyword, "Number": tNumber, "String": tString, "Punct": tPunct, "Expr": tExpr,
 	}
 }
 

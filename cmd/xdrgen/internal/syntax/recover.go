@@ -1,0 +1,141 @@
+package syntax
+
+import (
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+)
+
+// skip passes the rest of a stretch whose braces are wrong.
+func (p *splitter) skip(depth int) {
+	for p.i++; p.i < len(p.toks); p.i++ {
+		t := p.toks[p.i]
+		switch {
+		case p.startsDef(p.i) && (p.column(p.i) == 1 || depth == 0) && p.restarts(p.i, 1):
+			return
+		case t.is("{"):
+			depth++
+		case t.is("}"):
+			depth = max(depth-1, 0)
+		case t.is(";") && depth == 0:
+			p.i++
+			return
+		}
+	}
+}
+
+// lacksBrace reports whether the tokens so far are the head of a body whose {
+// is missing, and which.
+func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string, ok bool) {
+	t := p.toks[p.i]
+	if typedef || len(out) < 2 || t.is("{") || t.is(";") {
+		return "", false
+	}
+	last := out[len(out)-1]
+	switch {
+	case depth == 0 && len(out) == 2 && (out[0].is("struct") || out[0].is("enum") || out[0].is("program")):
+		head = out[0].text + " " + last.text
+	case depth == 0 && out[0].is("union") && last.is(")"):
+		head = "union " + out[1].text
+	case depth == 1 && out[0].is("program") && out[len(out)-2].is("version") && last.kind == tIdent:
+		head = "version " + last.text
+	default:
+		return "", false
+	}
+	return head, p.closesBelow()
+}
+
+// closesBelow reports whether a } without { comes before the next definition.
+func (p *splitter) closesBelow() bool {
+	depth, left := 0, p.column(p.i)-1
+	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
+		switch {
+		case p.toks[i].is("{"):
+			depth++
+		case p.toks[i].is("}"):
+			if depth--; depth < 0 {
+				return true
+			}
+		case depth == 0 && i > p.i && p.restarts(i, left):
+			return false
+		}
+	}
+	return false
+}
+
+// within reports whether the const or typedef that comes next stands within
+// the braces that are open: further right than what they belong to, and they
+// are closed below.
+func (p *splitter) within(column int) bool {
+	t := p.toks[p.i]
+	if !t.is("const") && !t.is("typedef") || p.column(p.i) <= column {
+		return false
+	}
+	depth := 0
+	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
+		switch {
+		case p.toks[i].is("{"):
+			depth++
+		case p.toks[i].is("}"):
+			if depth--; depth < 0 {
+				return true
+			}
+		case depth == 0 && i > p.i && p.column(i) <= column && p.startsDef(i):
+			return false
+		}
+	}
+	return false
+}
+
+// hoist reports a definition that stands within another one, and keeps it to be
+// read by itself.
+func (p *splitter) hoist(outer token) {
+	t := p.toks[p.i]
+	p.report(diag.New(diag.SyntaxError, t.span(p.f), "found %s within a %s, expected its fields", diag.Quote(t.text), outer.text).
+		Helpf("put the %s before the %s", t.text, outer.text))
+	var def []token
+	for depth := 0; p.i < len(p.toks); p.i++ {
+		t := p.toks[p.i]
+		switch {
+		case t.is("{"):
+			depth++
+		case t.is("}"):
+			depth--
+		}
+		if depth < 0 {
+			p.i--
+			return // it has no end of its own
+		}
+		def = append(def, t)
+		if t.is(";") && depth == 0 {
+			break
+		}
+	}
+	p.inner = append(p.inner, def)
+}
+
+// wrongBracket reports a body in round or square brackets, and turns them into
+// braces. It returns the opening one.
+func (p *splitter) wrongBracket(out []token, depth int) (token, bool) {
+	t := p.toks[p.i]
+	if depth > 0 || len(out) != 2 || !out[0].is("struct") && !out[0].is("enum") || !t.is("(") && !t.is("[") {
+		return token{}, false
+	}
+	closing := map[string]string{"(": ")", "[": "]"}[t.text]
+	level := 0
+	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
+		switch x := p.toks[i]; {
+		case x.is(t.text):
+			level++
+		case x.is(closing):
+			level--
+		}
+		if level > 0 {
+			continue
+		}
+		p.report(diag.New(diag.SyntaxError, t.span(p.f), "found %s, expected {", diag.Quote(t.text)).With(p.toks[i].span(p.f), "and } here").
+			Helpf("the body of %s %s stands in braces", out[0].text, out[1].text).
+			Replace(t.span(p.f), "{").Replace(p.toks[i].span(p.f), "}"))
+		p.toks[p.i].text, p.toks[i].text = "{", "}"
+		return p.toks[p.i], true
+	}
+	return token{}, false
+}

@@ -1,0 +1,202 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+)
+
+// isOperator tells the characters that only values of other languages have:
+// what XDR has of them, it has elsewhere.
+func isOperator(c byte) bool { return strings.IndexByte("+-/&|^~%", c) >= 0 }
+
+// number lexes a number as XDR has it or another language: with a fraction, or
+// with ' between its digits.
+func (s *scanner) number() {
+	start := s.pos
+	for s.pos++; s.pos < len(s.text); s.pos++ {
+		c := s.text[s.pos]
+		if !isWord(c) && !((c == '.' || c == '\'') && isWord(s.peek(1)) && isWord(s.text[s.pos-1])) {
+			break
+		}
+	}
+	s.toks = append(s.toks, token{tNumber, start, s.pos, string(s.text[start:s.pos])})
+}
+
+// character lexes a character constant of C; false where there is none.
+func (s *scanner) character() bool {
+	rest := s.text[s.pos:]
+	n := 3
+	if len(rest) > 1 && rest[1] == '\\' {
+		n = 4
+	}
+	if len(rest) < n || rest[n-1] != '\'' || rest[n-2] < ' ' || rest[n-2] > '~' || n == 3 && rest[1] == '\'' {
+		return false
+	}
+	s.toks = append(s.toks, token{tNumber, s.pos, s.pos + n, string(rest[:n])})
+	s.pos += n
+	return true
+}
+
+// oddNumber turns a number as other languages have it into one of XDR: 1'000,
+// 1_000, 10u, 0b11 and 'a'.
+func oddNumber(text string) (plain string, ok bool) {
+	if len(text) > 2 && text[0] == '\'' {
+		code, ok := characterValue(text[1 : len(text)-1])
+		return strconv.Itoa(code), ok
+	}
+	digits := strings.NewReplacer("'", "", "_", "").Replace(text)
+	if bits, binary := strings.CutPrefix(strings.ToLower(digits), "0b"); binary {
+		n, err := strconv.ParseUint(bits, 2, 64)
+		return strconv.FormatUint(n, 10), err == nil
+	}
+	plain = strings.TrimRight(digits, "uUlL")
+	_, _, err := Number(plain)
+	return plain, err == nil
+}
+
+// plainNumber returns what a token of an expression says, as Eval reads it.
+func plainNumber(t token) string {
+	if t.kind != tNumber {
+		return t.text
+	}
+	if _, _, err := Number(t.text); err != nil {
+		if plain, ok := oddNumber(t.text); ok {
+			return plain
+		}
+	}
+	return t.text
+}
+
+// characterValue returns the code of the character between the quotes.
+func characterValue(text string) (int, bool) {
+	if len(text) == 1 {
+		return int(text[0]), true
+	}
+	const escapes = "0abtnvfr\\'\"?"
+	i := strings.IndexByte(escapes, text[1])
+	return []int{0, 7, 8, 9, 10, 11, 12, 13, '\\', '\'', '"', '?'}[max(i, 0)], i >= 0
+}
+
+// joinValues makes one token of each expression that stands where XDR has one
+// number or name.
+func (s *scanner) joinValues(toks []token) []token {
+	out := make([]token, 0, len(toks))
+	for i := 0; i < len(toks); i++ {
+		t := toks[i]
+		out = append(out, t)
+		opens := t.kind == tPunct && strings.Contains("=[<", t.text)
+		if !opens && !t.is("case") {
+			continue
+		}
+		e := expression{toks: toks, i: i + 1, angle: t.is("<")}
+		if !e.binary(0) || e.i <= i+2 {
+			continue
+		}
+		var text []string
+		for _, x := range toks[i+1 : e.i] {
+			if n := len(text); n > 0 && (x.is("<") || x.is(">")) && text[n-1] == x.text {
+				text[n-1] += x.text // a shift
+				continue
+			}
+			text = append(text, plainNumber(x))
+		}
+		out = append(out, token{tExpr, toks[i+1].start, toks[e.i-1].end, strings.Join(text, " ")})
+		i = e.i - 1
+	}
+	return out
+}
+
+// dropScopes leaves out the names of namespaces before ::, which is the file's
+// one scope.
+func (s *scanner) dropScopes(toks []token) []token {
+	out := toks[:0]
+	for i, t := range toks {
+		if !t.is("::") || i+1 == len(toks) || toks[i+1].kind != tIdent {
+			out = append(out, t)
+			continue
+		}
+		from, scope := t.start, "::"
+		if n := len(out); n > 0 && out[n-1].kind == tIdent && !out[n-1].is("namespace") {
+			from, scope = out[n-1].start, out[n-1].text+"::"
+			out = out[:n-1]
+		}
+		if !s.odd[scope] && !(len(out) > 0 && out[len(out)-1].is("namespace")) {
+			s.told(scope)
+			s.report(diag.New(diag.Pragma, s.span(from, t.end), "%s is left out", scope))
+		}
+	}
+	return out
+}
+
+// expression finds how far an expression goes.
+type expression struct {
+	toks  []token
+	i     int
+	angle bool // it stands between < and >
+}
+
+func (e *expression) at(n int) token {
+	if e.i+n < len(e.toks) {
+		return e.toks[e.i+n]
+	}
+	return token{}
+}
+
+// binary passes operands with operators between them.
+func (e *expression) binary(depth int) bool {
+	if !e.operand(depth) {
+		return false
+	}
+	for {
+		n := e.operator()
+		if n < 0 {
+			return true
+		}
+		before := e.i
+		e.i += n
+		if !e.operand(depth) {
+			e.i = before
+			return true
+		}
+	}
+}
+
+// operator returns of how many tokens the operator is that comes next; -1 for
+// none.
+func (e *expression) operator() int {
+	t, next := e.at(0), e.at(1)
+	switch {
+	case t.kind == tNumber && t.text[0] == '-':
+		return 0 // 2-1: the sign is the operator
+	case t.kind != tPunct:
+	case t.is("*"), t.text != "~" && isOperator(t.text[0]):
+		return 1
+	case (t.is("<") || t.is(">") && !e.angle) && next.is(t.text) && next.start == t.end:
+		return 2
+	}
+	return -1
+}
+
+func (e *expression) operand(depth int) bool {
+	t := e.at(0)
+	switch {
+	case depth > maxDepth:
+		return false
+	case t.kind == tNumber, t.kind == tIdent:
+		e.i++
+		return true
+	case t.is("-"), t.is("+"), t.is("~"):
+		e.i++
+		return e.operand(depth + 1)
+	case t.is("("):
+		e.i++
+		if !e.binary(depth+1) || !e.at(0).is(")") {
+			return false
+		}
+		e.i++
+		return true
+	}
+	return false
+}
