@@ -25,7 +25,7 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	if q.ending {
 		return errCut
 	}
-	if q.burst = 0; w.ahead() {
+	if q.heard(); w.ahead() {
 		q.corked = true
 		q.in.cork++
 	}
@@ -76,7 +76,9 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	}
 	q.busy++
 	q.mu.Unlock()
+	w.placing.Store(true)
 	defer func() {
+		w.placing.Store(false)
 		q.mu.Lock()
 		q.leave()
 		q.mu.Deliver()

@@ -11,6 +11,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	q.mu.Lock()
 	n, err := q.postSend(wrs)
 	if n > 0 {
+		q.posts++
 		q.kick()
 	}
 	q.mu.Deliver()

@@ -16,28 +16,34 @@ import (
 // Two things make messages share a write, where each write costs more than all
 // else. While the reader has whole messages before it, what is posted in answer
 // waits until it has seen them all (cork). And who posts again before anything
-// came from the peer leaves it to the writer, which runs when he waits or another
-// processor is free: so a message and its answer never wait for a goroutine, and
-// a stream of them is gathered.
+// came from the peer, or did so the time before, leaves it to the writer, which
+// runs when he waits or another processor is free: so a message and its answer
+// never wait for a goroutine, and a stream of them is gathered.
 
 const (
 	inlineRounds = 4  // writes that one who posts does for others
-	inlineBurst  = 1  // writes by those who post before something comes back
 	corkSegments = 64 // segments that the reader looks at before it sends
 )
 
 // kick makes sure that what can be sent is. mu is held, and may be free for a
 // while.
 func (q *queuePair) kick() {
+	if !q.corked {
+		q.push(q.burst == 0 && !q.stream)
+	}
+}
+
+// push does so, without the writer if now is set and it need not wait.
+func (q *queuePair) push(now bool) {
 	w := q.wire.Load()
-	if w == nil || q.sending || q.ending || q.corked || !q.ready(w) {
+	if w == nil || q.sending || q.ending || !q.ready(w) {
 		return
 	}
 	q.sending = true
 	if q.out == nil {
 		q.out = batches.Get().(*batch)
 	}
-	if w.raw != nil && q.burst < inlineBurst {
+	if w.raw != nil && now {
 		if q.burst++; q.pump(w) {
 			return
 		}
@@ -52,9 +58,17 @@ func (q *queuePair) kick() {
 // uncork ends what the reader held back. mu is held.
 func (q *queuePair) uncork() {
 	if q.in.cork > 0 {
-		q.in.cork, q.corked, q.burst = 0, false, 0
-		q.kick()
+		q.in.cork, q.corked = 0, false
+		q.push(true)
 	}
+}
+
+// heard notes that something came from the peer. mu is held.
+func (q *queuePair) heard() {
+	if q.posts > 0 {
+		q.stream = q.posts > 1
+	}
+	q.posts, q.burst = 0, 0
 }
 
 // rest gives the token back.
@@ -132,6 +146,8 @@ func (q *queuePair) write(w *wire) bool {
 	if q.ending {
 		return false
 	}
+	w.sending.Store(true) // before anything is pinned
+	defer w.sending.Store(false)
 	if len(q.out.bufs) == 0 { // else the rest of what somebody else tried
 		q.out.reset()
 		q.fill(w, false)
@@ -145,7 +161,16 @@ func (q *queuePair) write(w *wire) bool {
 	if !q.out.sealed {
 		q.out.seal()
 	}
-	err := w.send(q.out, q.out.unpin)
+	whole, err := false, error(nil)
+	if w.raw != nil && len(q.out.bufs) == 1 { // nothing pinned: mostly no need to wait
+		var n int
+		n, err = w.try(q.out.bufs[0])
+		whole = q.out.written(n)
+		w.torn = w.torn || err != nil
+	}
+	if err == nil && !whole {
+		err = w.send(q.out, q.out.unpin)
+	}
 	q.out.unpin()
 	q.mu.Lock()
 	if err != nil {

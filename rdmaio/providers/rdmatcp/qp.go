@@ -44,6 +44,8 @@ type queuePair struct {
 	out     *batch        // the token holder's; nil if nobody ever was
 	corked  bool          // the reader will send, when it has looked at all that came
 	burst   int           // writes by those who post, since something came
+	posts   int           // posts since then
+	stream  bool          // there was more than one, the last time
 	sqNext  uint64        // first request that was not begun, or is being sent
 	sqSent  int           // bytes of it that were
 	per     int           // bytes of each of its segments but the last

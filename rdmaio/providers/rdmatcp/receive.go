@@ -158,7 +158,7 @@ func (q *queuePair) segment(w *wire) error {
 	if q.ending {
 		return errCut
 	}
-	q.burst = 0
+	q.heard()
 	return q.commit(&h)
 }
 

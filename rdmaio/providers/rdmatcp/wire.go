@@ -55,6 +55,11 @@ type wire struct {
 	cut       atomic.Bool // the connection ends
 	hurryRead atomic.Bool // let go of registered memory for a moment
 	hurrySend atomic.Bool
+
+	// What the two tell others: set before memory is pinned for longer than a
+	// copy, and after it was let go of not set.
+	placing atomic.Bool
+	sending atomic.Bool
 }
 
 var past = time.Unix(1, 0)
@@ -100,11 +105,13 @@ func (w *wire) narrow() {
 }
 
 // hurry makes both directions let go of registered memory, if they hold any
-// while they wait for the peer.
+// while they wait for the peer. Who pins after it finds the region invalid.
 func (w *wire) hurry() {
-	w.hurryRead.Store(true)
-	w.conn.SetReadDeadline(past)
-	if w.tcp != nil { // others send from private memory, and TLS does not survive this
+	if w.placing.Load() {
+		w.hurryRead.Store(true)
+		w.conn.SetReadDeadline(past)
+	}
+	if w.sending.Load() && w.tcp != nil { // others send from private memory, and TLS does not survive this
 		w.hurrySend.Store(true)
 		w.conn.SetWriteDeadline(past)
 	}
