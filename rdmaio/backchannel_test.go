@@ -67,6 +67,12 @@ func TestBackchannelSendsAgain(t *testing.T) {
 		if len(xids) != 3 || xids[0] != xid || xids[1] != xid || xids[2] != xid {
 			t.Errorf("the client received %#x, want %#x three times", xids, xid)
 		}
+		for range 1000 { // the Call may be over before its connection is counted
+			if c.Stats().Connects == 3 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
 		if s := c.Stats(); s.Connects != 3 || s.Lost != 2 || back.Retransmissions() != 2 {
 			t.Errorf("%+v, %d sent again", s, back.Retransmissions())
 		}

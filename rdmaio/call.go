@@ -158,16 +158,19 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		}
 	}
 
-	room := c.terms.Send - header.PrefixSize - e.Lists.Size()
+	terms := c.terms.Load()
+	room := terms.Send - header.PrefixSize - e.Lists.Size()
 	if call.size(all) <= room {
 		e.Payload = call.pieces(e.Payload, all)
 		return nil
 	}
-	if !chunks { // R276
-		return &SizeError{
-			What: "reverse Call", Need: c.terms.Send - room + call.size(all), Limit: c.terms.Send,
-			Hint: "Config.ReverseChunks, at both ends, lets it have chunks",
+	if !chunks || terms.NoReadChunks {
+		e := &SizeError{What: "Call", Need: terms.Send - room + call.size(all), Limit: terms.Send}
+		e.Hint = "the peer makes no RDMA Reads (Terms.NoReadChunks), so a Call has to fit inline" // R297
+		if !chunks {                                                                              // R276
+			e.What, e.Hint = "reverse Call", "Config.ReverseChunks, at both ends, lets it have chunks"
 		}
+		return e
 	}
 	need, items, count := len(call.Inline), 0, 0
 	for i := range call.Items {
@@ -183,7 +186,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	}
 	if need+items > room {
 		return &SizeError{
-			What: "header of the Call", Need: c.terms.Send - room + need + items, Limit: c.terms.Send,
+			What: "header of the Call", Need: terms.Send - room + need + items, Limit: terms.Send,
 			Hint: "use fewer items and results, or a larger Config.InlineSend here and InlineRecv at the peer",
 		}
 	}
@@ -233,7 +236,7 @@ func (c *Conn) offer(s *slot, call *Call) error {
 		}
 	}
 	// A reply chunk is due if the largest reply does not come inline with the lists it returns (RFC 8166 §4.3.3).
-	if n := len(call.ReplyBuf); n > c.terms.Recv-header.PrefixSize-l.Size() {
+	if n := len(call.ReplyBuf); n > c.terms.Load().Recv-header.PrefixSize-l.Size() {
 		l.HasReply = true
 		for range c.segments(n) {
 			l.Reply = append(l.Reply, header.Segment{})
@@ -262,7 +265,7 @@ func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.
 // region registers memory of a Call for the peer. If the peer may end keys it
 // may end any of them: it cannot tell which are meant (RFC 8797 §3.2).
 func (c *Conn) region(s *slot, buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
-	if c.terms.RemoteInvalidate && c.role == engine.Requester {
+	if c.terms.Load().RemoteInvalidate && c.role == engine.Requester {
 		access |= verbs.AccessRemoteInvalidate
 	}
 	mr, err := c.pool.Register(buf, access)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -23,8 +22,8 @@ type Conn struct {
 	pool    *mrpool.Pool
 	memory  []*mrpool.Buffer // of Receives and send buffers
 	role    engine.Role
-	handler Handler      // of Calls received
-	terms   header.Terms // set before any Call or message
+	handler Handler // of Calls received
+	terms   atomic.Pointer[header.Terms]
 	start   time.Time
 
 	ready  atomic.Bool     // Calls may be made
@@ -46,7 +45,9 @@ const keepBytes = 16 << 20
 // its Receives posted. Everything is undone by Close.
 func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Conn, err error) {
 	credits := set.calls + set.serves
-	c := &Conn{set: set, role: role, handler: h, terms: header.DefaultTerms(), start: time.Now(), slots: make(chan *slot, set.calls)}
+	c := &Conn{set: set, role: role, handler: h, start: time.Now(), slots: make(chan *slot, set.calls)}
+	t := header.DefaultTerms()
+	c.terms.Store(&t)
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.driver.init()
@@ -121,16 +122,6 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	return c, nil
 }
 
-// agree settles what the connection can do, by the private data that the peer sent.
-// Our Receives were posted with the size we advertised before we did (R215).
-func (c *Conn) agree(private []byte) {
-	peer, said := header1.FindPrivate(private)
-	c.terms = header1.Agree(c.set.private, peer)
-	c.post(engine.Event{Kind: engine.EventTerms, Terms: c.terms})
-	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_said", said,
-		"send", c.terms.Send, "receive", c.terms.Recv, "remote_invalidate", c.terms.RemoteInvalidate)
-}
-
 // AllowReverse lets Call work on a connection that was accepted: the upper layer calls it
 // once it knows that the peer serves such Calls, since one that does not may lose
 // the connection by them (RFC 8167 §6; R280). An NFSv4.1 server, for one, knows by CREATE_SESSION or
@@ -193,9 +184,7 @@ type Stats struct {
 	Buffers       int    // buffers of the transport alive: messages, and Calls put together
 	BufferBytes   uint64
 
-	// What was agreed on with the peer: see Config.
-	InlineSend, InlineRecv int
-	RemoteInvalidate       bool
+	Terms // what was agreed on with the peer
 }
 
 // Stats returns the counts as of the last event that was finished with.
@@ -203,7 +192,7 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	s := Stats{Stats: c.stats}
 	c.mu.Unlock()
-	s.InlineSend, s.InlineRecv, s.RemoteInvalidate = c.terms.Send, c.terms.Recv, c.terms.RemoteInvalidate
+	s.Terms = c.Terms()
 	p := c.pool.Stats()
 	s.Registrations, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Regions, p.Buffers, p.BufferBytes
 	return s

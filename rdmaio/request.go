@@ -73,7 +73,7 @@ func (r *Request) Places() []int {
 
 // ReplyRoom tells how large a reply may be, without what goes to Places, bytes.
 func (r *Request) ReplyRoom() int {
-	return max(r.conn.terms.Send-header.PrefixSize-r.req.Lists.Size(), int(header.Total(r.req.Lists.Reply)))
+	return max(r.conn.terms.Load().Send-header.PrefixSize-r.req.Lists.Size(), int(header.Total(r.req.Lists.Reply)))
 }
 
 // Reply answers. Items of m go to the places in their order, each at its own
@@ -145,7 +145,7 @@ func (r *Request) plan(m *Message) error {
 		a.Data = append(a.Data, sge)
 	}
 	n := m.size(back)
-	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.terms.Send {
+	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.terms.Load().Send {
 		a.Payload = m.pieces(a.Payload, back)
 		return nil
 	}

@@ -53,6 +53,8 @@ type Engine struct {
 	// For the peer's Calls.
 	grants   credit.Responder
 	answers  queue[*Request] // reads and answers that wait for room
+	pulls    queue[*Request] // reads that wait for others to be over
+	reading  int             // RDMA Reads that are not over, or wait for room
 	next     *Request        // whatever comes is decoded into it
 	idleReqs []*Request
 	fills    []chunk.Transfer
@@ -122,7 +124,7 @@ func (e *Engine) Stats() Stats {
 	s := e.stats
 	s.ZeroGrants, s.OverGrants = e.credit.ZeroGrants(), e.credit.OverGrants()
 	s.SendQueueFilled = e.sqUsed
-	s.Waiting = e.waiting.len() + e.answers.len()
+	s.Waiting = e.waiting.len() + e.answers.len() + e.pulls.len()
 	return s
 }
 
@@ -196,8 +198,10 @@ func (e *Engine) end(err error) {
 		}
 		*list = (*list)[:0]
 	}
-	for e.answers.len() > 0 {
-		e.lose(e.answers.pop())
+	for _, q := range []*queue[*Request]{&e.answers, &e.pulls} {
+		for q.len() > 0 {
+			e.lose(q.pop())
+		}
 	}
 	for e.chains.len() > 0 {
 		if c := e.chains.pop(); c.req != nil {

@@ -11,7 +11,7 @@ type EventKind uint8
 // The events, with the fields of Event that they use.
 const (
 	EventStart      EventKind = iota // the queue pair exists: once, first
-	EventTerms                       // Terms are known: once if at all, before the first message either way
+	EventTerms                       // Terms are known: before the first message either way, or when both ends agreed on others
 	EventCompletion                  // WC was polled
 	EventCall                        // Call is to be sent
 	EventCancel                      // Call, XID: nobody waits for it any more

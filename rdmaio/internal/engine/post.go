@@ -109,7 +109,7 @@ func (e *Engine) sent(wc *verbs.WC) {
 	switch {
 	case c.req == nil:
 	case c.pull:
-		e.pulled(c.req)
+		e.read(c.req)
 	default:
 		e.eff.Release = append(e.eff.Release, c.req)
 	}

@@ -32,6 +32,8 @@ type Request struct {
 	key       uint32 // of its lists, to be ended with the Reply; 0: none
 	transfers []transfer
 	pulling   bool // queued or posted as RDMA Reads
+	unread    int  // of those, how many wait for their time
+	batch     int  // and how many come next
 }
 
 // Answer is a reply, or a refusal. Its memory belongs to the engine until Release.

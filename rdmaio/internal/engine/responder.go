@@ -67,6 +67,9 @@ func (e *Engine) accept(r *Request) *header.Fault {
 	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
 	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
 	r.Lists = r.hdr.Lists
+	if f == nil && r.plan.Reads > 0 && e.terms.Reads < 0 { // R297, T124
+		f = &header.Fault{Code: header.FaultNoReads, Found: uint64(r.plan.Reads)}
+	}
 	return f
 }
 
@@ -96,26 +99,62 @@ func (e *Engine) sink(r *Request, err error) {
 		e.eff.Deliver = append(e.eff.Deliver, r)
 		return
 	}
-	r.pulling = true
-	e.wait(r)
+	r.pulling, r.unread = true, r.plan.Reads
+	e.pulls.push(r)
+	e.admit()
 }
 
-// pull posts the RDMA Reads of a Call.
+// admit lets Calls have their RDMA Reads, as many at a time as were agreed on (R137, R297).
+func (e *Engine) admit() {
+	for e.pulls.len() > 0 {
+		r := *e.pulls.at(0)
+		r.batch = r.unread
+		if e.terms.Reads > 0 {
+			r.batch = min(r.batch, e.terms.Reads-e.reading)
+		}
+		if r.batch <= 0 {
+			return
+		}
+		e.reading += r.batch
+		e.wait(e.pulls.pop())
+	}
+}
+
+// pull posts the RDMA Reads of a Call whose turn it is.
 func (e *Engine) pull(r *Request) {
-	id := e.begin(r.plan.Reads, none, r, true)
-	last := r.plan.Reads
+	id := e.begin(r.batch, none, r, true)
+	skip, left := r.plan.Reads-r.unread, r.batch
 	for i := range r.plan.Pieces {
 		p := &r.plan.Pieces[i]
-		if p.Source != chunk.FromPeer {
+		switch {
+		case p.Source != chunk.FromPeer:
+			continue
+		case skip > 0:
+			skip--
+			continue
+		case left == 0:
 			continue
 		}
 		wr := verbs.SendWR{WRID: id, Opcode: verbs.RDMARead, RKey: p.Remote.Handle, RemoteAddr: p.Remote.Offset}
-		if last--; last == 0 {
+		if left--; left == 0 {
 			wr.Flags = verbs.SendSignaled
 		}
 		e.add(wr, verbs.SGE{MR: r.Sink.MR, Offset: r.Sink.Offset + p.At, Length: p.Len})
+		e.stats.Pulled += uint64(p.Len)
 	}
-	e.stats.Pulled += r.plan.Pulled
+	r.unread -= r.batch
+}
+
+// read goes on when a batch of a Call's RDMA Reads is over.
+func (e *Engine) read(r *Request) {
+	e.reading -= r.batch
+	if r.unread > 0 {
+		e.pulls.push(r)
+	}
+	e.admit()
+	if r.unread == 0 {
+		e.pulled(r)
+	}
 }
 
 // pulled goes on when a message is complete. One that came by chunk at position
@@ -193,7 +232,7 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 // need is what a queued request takes of the send queue.
 func (r *Request) need() (wrs int, message bool) {
 	if r.pulling {
-		return r.plan.Reads, false
+		return r.batch, false
 	}
 	return len(r.transfers) + 1, true
 }

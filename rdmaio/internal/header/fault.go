@@ -31,6 +31,7 @@ const (
 	FaultReturnHole                  // segments not filled contiguously
 	FaultType                        // RPC message is no Call, or no Reply, where it should be
 	FaultReverse                     // chunks in a reverse Call, and the option is off
+	FaultNoReads                     // a Call that needs RDMA Reads, of which none were agreed on
 )
 
 // faults gives each code its words and the rule it stands for.
@@ -58,6 +59,7 @@ var faults = [...]struct{ what, rule string }{
 	FaultReturnMore:  {"returned length %d, offered were %d", "RFC 8166 §3.4.6"},
 	FaultReturnHole:  {"%d bytes returned behind a segment with %d bytes of room left", "RFC 8166 §3.4.6"},
 	FaultType:        {"RPC message type %d, expected %d: a Call is 0, a Reply 1", "RFC 5531 §9"},
+	FaultNoReads:     {"%d RDMA Reads needed, agreed on were %d", "draft-ietf-nfsv4-rpcrdma-08 §6.2"},
 	FaultReverse:     {"lists of %d bytes in a reverse Call, without chunks they have %d", "RFC 8167 §5.3"},
 }
 

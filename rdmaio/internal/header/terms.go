@@ -12,6 +12,11 @@ type Terms struct {
 
 	// RemoteInvalidate: a responder may end one key of a Call by its Reply.
 	RemoteInvalidate bool
+
+	// Reads is how many RDMA Reads this end may have in progress; 0 is no limit but that of the
+	// queue pair, negative none at all. NoReadChunks: the other end makes none.
+	Reads        int
+	NoReadChunks bool
 }
 
 // DefaultTerms are those of a peer that said nothing.

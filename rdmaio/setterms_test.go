@@ -1,0 +1,133 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// serverConn is the server's end of the only connection.
+func serverConn(t *testing.T, s *rdmaio.Server) *rdmaio.Conn {
+	t.Helper()
+	all := s.Conns()
+	if len(all) != 1 {
+		t.Fatalf("%d connections", len(all))
+	}
+	return all[0]
+}
+
+// R300: sizes are limited to what there is memory for, and to the least there is.
+func TestSetTermsClamps(t *testing.T) {
+	w := newWorld(t)
+	w.serve(&file{t: t}, nil)
+	c := w.dial(&rdmaio.Config{InlineSend: 4096, InlineRecv: 8192})
+	for _, tt := range []struct{ send, recv, wantSend, wantRecv int }{
+		{0, 0, 1024, 1024}, {1, 1023, 1024, 1024}, {2000, 3000, 2000, 3000}, {4097, 8193, 4096, 8192}, {math.MaxInt, math.MaxInt, 4096, 8192},
+	} {
+		if err := c.SetTerms(rdmaio.Terms{InlineSend: tt.send, InlineRecv: tt.recv}); err != nil {
+			t.Error(err)
+		}
+		if got := c.Terms(); got.InlineSend != tt.wantSend || got.InlineRecv != tt.wantRecv || !got.RemoteInvalidate {
+			t.Errorf("%d, %d: %+v", tt.send, tt.recv, got)
+		}
+	}
+	if err := c.SetTerms(rdmaio.Terms{InlineSend: -1}); !errors.Is(err, verbs.ErrInvalidValue) {
+		t.Error(err)
+	}
+}
+
+// Sizes raised at both ends let larger messages go inline, both ways (R37).
+func TestSetTermsRaises(t *testing.T) {
+	w := newWorld(t)
+	s := w.serve(&file{t: t}, &rdmaio.Config{InlineSend: 4096, InlineRecv: 4096})
+	c := w.dial(&rdmaio.Config{InlineSend: 4096, InlineRecv: 4096})
+	low := rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}
+	for _, tt := range []struct {
+		terms rdmaio.Terms
+		keys  int
+	}{{low, 1}, {rdmaio.Terms{InlineSend: 4096, InlineRecv: 4096}, 0}} {
+		if err := errors.Join(c.SetTerms(tt.terms), serverConn(t, s).SetTerms(tt.terms)); err != nil {
+			t.Fatal(err)
+		}
+		mark := len(w.rec.Events())
+		if _, err := c.Call(context.Background(), writeCall(1, 0, pattern(2000, 1))); err != nil {
+			t.Fatal(err)
+		}
+		keysEnded(t, w.since(mark), tt.keys)
+	}
+}
+
+// R137, R297: no more RDMA Reads at a time than were agreed on, however many chunks and Calls there are, and
+// all data comes; with none agreed on, Calls that need some are refused by the one and not made by the other.
+func TestSetTermsReads(t *testing.T) {
+	for _, limit := range []int{1, 2, 5} {
+		w := newWorld(t)
+		f := &file{t: t}
+		s := w.serve(f, nil)
+		c := w.dial(&rdmaio.Config{SegmentSize: 700}) // so that a Call has many
+		if err := serverConn(t, s).SetTerms(rdmaio.Terms{Reads: limit}); err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error)
+		data := pattern(7*700, 1)
+		for xid := range uint32(4) {
+			go func() {
+				_, err := c.Call(context.Background(), writeCall(100+xid, 0, data))
+				errs <- err
+			}()
+		}
+		for range 4 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if !bytes.Equal(f.data, data) {
+			t.Error("the server has other data")
+		}
+		reading, most := 0, 0
+		for _, e := range w.rec.Events() {
+			if e.Device != "server" {
+				continue
+			}
+			switch {
+			case e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead:
+				reading++
+				most = max(most, reading)
+			case e.Kind == trace.Complete && e.WCOpcode == verbs.WCRDMARead:
+				reading = max(0, reading-min(limit, 7)) // one completion for each chain
+			}
+		}
+		if most > limit {
+			t.Errorf("%d RDMA Reads at a time, %d were agreed on", most, limit)
+		}
+		if st := serverConn(t, s).Stats(); st.Pulled != uint64(4*len(data)) || st.Waiting != 0 {
+			t.Errorf("%+v", st)
+		}
+	}
+	w := newWorld(t)
+	s := w.serve(&file{t: t}, nil)
+	c := w.dial(nil)
+	if err := serverConn(t, s).SetTerms(rdmaio.Terms{Reads: -1}); err != nil {
+		t.Fatal(err)
+	}
+	var pe *rdmaio.PeerError
+	if _, err := c.Call(context.Background(), writeCall(1, 0, pattern(5000, 1))); !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk {
+		t.Error(err)
+	}
+	if err := c.SetTerms(rdmaio.Terms{NoReadChunks: true}); err != nil {
+		t.Fatal(err)
+	}
+	var se *rdmaio.SizeError
+	if _, err := c.Call(context.Background(), writeCall(1, 0, pattern(5000, 1))); !errors.As(err, &se) {
+		t.Error(err)
+	}
+	if _, err := c.Call(context.Background(), readCall(2, 0, make([]byte, 5000))); err != nil {
+		t.Error(err) // write chunks need none
+	}
+}
