@@ -13,14 +13,15 @@ type Dialer interface {
 	// ErrDeviceRemoved if that happened here, the context's error if it ended
 	// first. They leave the queue pair in StateError, its Receives flushed;
 	// make another one for the next attempt. Misuse (ErrInvalidState,
-	// ErrForeignObject, ErrTooLarge) leaves it as it was.
+	// ErrForeignObject, nil being one, ErrTooLarge) leaves it as it was.
 	Dial(ctx context.Context, addr string, qp QueuePair, params *ConnParams) (*ConnInfo, error)
 }
 
 // Listener takes connection requests (rdma_listen).
 type Listener interface {
 	// Accept waits for the next connection request. Each one must be answered,
-	// by its Accept or Reject. The error is the context's, or ErrClosed.
+	// by its Accept or Reject: until then the peer waits. The error is the
+	// context's, or ErrClosed.
 	Accept(ctx context.Context) (ConnRequest, error)
 
 	// Addr is the address in the form Dial takes, with what Listen left open

@@ -24,7 +24,8 @@ package verbs
 // that file.
 type CompletionQueue interface {
 	// Poll moves up to len(wcs) completions to wcs and returns how many. It
-	// never waits. Each completion is given out once. The error is ErrClosed.
+	// never waits, nor runs notifications. Each completion is given out once; with
+	// it the caller has the request's memory back. The error is ErrClosed.
 	Poll(wcs []WC) (int, error)
 
 	// Arm asks for one call of notify; with solicitedOnly only a Receive whose
@@ -32,17 +33,17 @@ type CompletionQueue interface {
 	// Arming twice before the call is arming once, for the wider of the two.
 	//
 	// notify runs on whatever goroutine caused the completion, possibly inside a
-	// post by this very caller, with no lock of the provider held. It must not
-	// wait; it may poll, arm and post, on any object. Two calls may overlap when
-	// the first one arms again.
+	// post, Disconnect or Close by this very caller, with no lock of the provider
+	// held. It must not wait; it may poll, arm and post, on any object. Two calls
+	// may overlap when the first one arms again.
 	Arm(solicitedOnly bool) error
 
 	// Cap is the number of entries.
 	Cap() int
 
-	// Close gives the queue back; ErrBusy while a queue pair uses it. After it
-	// notify is not called again, though a call begun before may still be
-	// running. Idempotent.
+	// Close gives the queue back; ErrBusy while a queue pair uses it.
+	// Completions that were not polled are lost. After it notify is not called
+	// again, though a call begun before may still be running. Idempotent.
 	Close() error
 }
 

@@ -28,7 +28,9 @@ type Device interface {
 	Resources() Resources
 
 	// Close gives the device back. It fails with ErrBusy, and names what is
-	// left, while any object of it is alive; it is idempotent after success.
+	// left, while any object of it is alive; it is idempotent after success. It
+	// waits for goroutines of the provider, not for peers. Connection requests
+	// that nobody answered do not hold it up: they end.
 	Close() error
 }
 

@@ -24,11 +24,11 @@
 // a post copies what it needs before it returns, and keeps no reference.
 //
 // The bytes that a work request names belong to the provider from the post
-// until that request is known to be complete: its completion was polled; or,
-// for an unsignaled request, the successful completion of a signaled request
-// posted later to the same send queue was polled. Until then the
-// bytes of a Send or Write must not change, and those of a Receive or Read
-// must not be touched at all.
+// until that request is known to be complete: its completion was polled,
+// whatever its status; or, for an unsignaled request, the completion of any
+// request posted later to the same send queue was polled; or the queue pair's
+// Close returned. Until then the bytes of a Send or Write must not change, and
+// those of a Receive or Read must not be touched at all.
 //
 // The bytes of a region with remote rights may in addition be read or written
 // by the peer, at any time, from the moment its key leaves this host until
@@ -47,6 +47,10 @@
 //     A request posted after a Read may run before it, unless it is Fenced.
 //   - The completions of one send queue come in post order, those of one receive
 //     queue too; between the two, and between queue pairs, there is no order.
+//   - Between a Write and a Read of the same bytes no order is promised, whichever
+//     was posted first: wait for the first one's completion if it is the Read, or
+//     for the peer's answer to a Send behind it if it is the Write.
+//   - A successful completion of a Read or Receive says that all its bytes are there.
 //   - A successful completion of a Send or Write says that the bytes are the
 //     caller's again, not that the peer has them: over iWARP it comes when the
 //     stream took them. Only a message from the peer proves delivery.
@@ -62,9 +66,11 @@
 //
 // # Concurrency
 //
-// All methods may be called from several goroutines at once. Requests of one
+// All methods may be called from several goroutines at once, Close too: who is
+// late gets ErrClosed, at a queue pair ErrInvalidState. Requests of one
 // post stay together and in order; the order of concurrent posts is not defined.
-// Methods with a context argument wait for the peer. Close, Disconnect,
+// Methods with a context argument wait for the peer, and end with the context's
+// error when it ends first. Close, Disconnect,
 // Invalidate and Deregister wait for the end of a copy in progress, Alloc and
 // registration for the system to find and pin memory. Everything else
 // returns at once.

@@ -18,8 +18,8 @@ type ProtectionDomain interface {
 	// RegisterMemory makes a region of buf[0:len(buf)], to the byte, neither
 	// rounded nor extended to pages as far as the peer can tell. The region
 	// keeps buf alive. Empty buffers are refused. Rights not asked for are
-	// refused to the peer (R9, R304). It may block for the time it takes to pin
-	// the memory.
+	// refused to the peer (R9, R304). Regions may overlap. It may block for the
+	// time it takes to pin the memory.
 	RegisterMemory(buf []byte, access Access) (MemoryRegion, error)
 
 	// CreateQP makes a queue pair in StateInit: Receives can be posted, Sends
@@ -98,8 +98,10 @@ type MemoryRegion interface {
 
 	// Invalidate ends the region's validity. On return no access by the peer or
 	// by a work request is running or can begin; one in progress was waited
-	// for, a later one breaks the peer's connection (R290). A region that is
-	// invalid already, the peer having been faster, is success.
+	// for, a later one breaks the peer's connection (R290). Work requests that
+	// were posted with the region and have not run fail when they do
+	// (StatusLocalProtection). A region that is invalid already, the peer having
+	// been faster, is success. It must not depend on the peer how long it takes.
 	Invalidate() error
 
 	// Reregister makes an MRInvalid region valid again, for any buffer and

@@ -26,7 +26,9 @@ type QueuePair interface {
 	// waits in the queue (R14).
 	//
 	// It never waits for the peer, but may run notifications before it returns
-	// (see CompletionQueue.Arm); do not hold a lock that they take.
+	// (see CompletionQueue.Arm); do not hold a lock that they take. A connection
+	// that breaks while a batch is posted either flushes the rest of it or
+	// refuses it with ErrInvalidState.
 	PostSend(wrs []SendWR) (n int, err error)
 
 	// PostRecv posts Receives, in order, with the rules of PostSend. It works in
@@ -40,7 +42,7 @@ type QueuePair interface {
 	// Err tells why the queue pair is in StateError: errors.Is with
 	// ErrDisconnected, ErrPeerDisconnected, ErrConnectionBroken or
 	// ErrDeviceRemoved, or with what a failed Dial or Accept returned. nil
-	// before that.
+	// before that; the same for good after it.
 	Err() error
 
 	// Disconnect ends the connection, in any state, and is idempotent: the
@@ -67,7 +69,7 @@ type QPConfig struct {
 	MaxRecvSGE int // elements of a Receive; default as for MaxSendSGE
 
 	// Notify, if not nil, is called once, when the queue pair enters
-	// StateError, after all its flushed completions are in their queues and the
+	// StateError, be it by a failed Dial or by Close, after all its flushed completions are in their queues and the
 	// peer can no longer reach memory through it. The rules of
 	// CompletionQueue.Arm's notify hold.
 	Notify func()

@@ -6,7 +6,9 @@ import (
 )
 
 // Status is how a request ended (ibv_wc_status, the part that reliable
-// connections use). Every status but StatusSuccess comes with StateError.
+// connections use). Every status but StatusSuccess comes with StateError, at this
+// end and soon at the other: the first completion that is neither a success nor
+// flushed names the cause. "Peer" is the other end of the one that polls.
 type Status uint8
 
 // The statuses.
@@ -30,10 +32,12 @@ const (
 	// too long for its Receive, more Reads than it agreed to.
 	StatusRemoteInvalidRequest
 
-	// StatusRemoteAccess: the peer refused key, range, right or domain.
+	// StatusRemoteAccess: the peer refused key, range, right or domain, of a
+	// Write, a Read or a SendWithInvalidate. No byte was moved.
 	StatusRemoteAccess
 
-	// StatusRemoteOperation: the peer failed to carry out a request that was valid.
+	// StatusRemoteOperation: the peer failed to carry out a request that was
+	// valid: its own Receive names a region that is gone, say.
 	StatusRemoteOperation
 
 	// StatusRNRRetryExceeded: the peer had no Receive posted.

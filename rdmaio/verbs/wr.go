@@ -77,7 +77,7 @@ type SendFlags uint8
 // The flags.
 const (
 	SendSignaled  SendFlags = 1 << iota // report success too; failure and flush are always reported
-	SendSolicited                       // Sends: wake a peer that armed for solicited completions
+	SendSolicited                       // Sends: wake a peer that armed for solicited completions; no effect on others
 	SendFence                           // do not start before all earlier Reads of this queue completed
 )
 

@@ -145,13 +145,14 @@ func testBulk(h *harness) {
 	const size, times = 1 << 20, 4
 	c, s := h.connected()
 	type side struct {
-		e                *end
-		source, own, got verbs.MemoryRegion
+		e           *end
+		target, own verbs.MemoryRegion // of Writes of the peer; of our Writes and of its Reads
+		got         verbs.MemoryRegion // sink of our Reads
 	}
 	sides := [2]side{}
 	for i, e := range []*end{c, s} {
 		d := &sides[i]
-		d.e, d.source, d.own, d.got = e, e.region(size, remoteRW), e.region(size, 0), e.region(size, verbs.AccessLocalWrite)
+		d.e, d.target, d.own, d.got = e, e.region(size, remoteRW), e.region(size, verbs.AccessRemoteRead), e.region(size, verbs.AccessLocalWrite)
 		for j := range size {
 			d.own.Bytes()[j] = byte(j>>8 + 3*i)
 		}
@@ -161,9 +162,9 @@ func testBulk(h *harness) {
 	for i := range sides {
 		d, peer := &sides[i], &sides[1-i]
 		for range times {
-			d.e.post(remote(verbs.RDMAWrite, peer.source, 0, whole(d.own)))
+			d.e.post(remote(verbs.RDMAWrite, peer.target, 0, whole(d.own)))
 			if reads {
-				d.e.post(remote(verbs.RDMARead, peer.source, 0, whole(d.got)))
+				d.e.post(remote(verbs.RDMARead, peer.own, 0, whole(d.got)))
 			}
 		}
 		d.e.send()
@@ -176,8 +177,11 @@ func testBulk(h *harness) {
 		}
 	}
 	for i := range sides { // R4: each has the other's Send, so the Writes before it
-		if !bytes.Equal(sides[i].source.Bytes(), sides[1-i].own.Bytes()) {
+		if !bytes.Equal(sides[i].target.Bytes(), sides[1-i].own.Bytes()) {
 			h.Errorf("side %d does not have what the other wrote", i)
+		}
+		if reads && !bytes.Equal(sides[i].got.Bytes(), sides[1-i].own.Bytes()) {
+			h.Errorf("side %d does not have what it read", i)
 		}
 	}
 }
