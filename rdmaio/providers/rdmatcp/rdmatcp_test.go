@@ -49,3 +49,9 @@ func TestAcceptanceTraced(t *testing.T) {
 		return verbstest.Fabric{Client: tr.Device(open(t, nil)), Server: tr.Device(open(t, nil)), Addr: local}
 	})
 }
+
+func BenchmarkVerbs(b *testing.B) {
+	verbstest.Benchmark(b, func(tb testing.TB) verbstest.Fabric {
+		return verbstest.Fabric{Client: open(tb, nil), Server: open(tb, nil), Addr: local, Remove: remove}
+	})
+}

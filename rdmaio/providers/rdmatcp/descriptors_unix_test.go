@@ -1,0 +1,21 @@
+//go:build unix
+
+package rdmatcp_test
+
+import "syscall"
+
+// descriptors is how many files this process may have open, after asking for as
+// many as there can be.
+func descriptors() int {
+	var r syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {
+		return 256
+	}
+	if r.Cur < r.Max {
+		most := r
+		if most.Cur = r.Max; syscall.Setrlimit(syscall.RLIMIT_NOFILE, &most) == nil {
+			r = most
+		}
+	}
+	return int(min(uint64(r.Cur), 1<<20))
+}
