@@ -23,6 +23,10 @@ func (c *explainCmd) run(env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
+	texts, err := explain.Others()
+	if err != nil {
+		return failed(env, err)
+	}
 	others := otherRules()
 	switch {
 	case c.List && len(c.Code) > 0:
@@ -39,7 +43,7 @@ func (c *explainCmd) run(env environment) int {
 		return usage(env, errors.New("no code: expected one such as XDR0101, or its name, or -list"))
 	}
 	for i, word := range c.Code {
-		text, ok := explained(entries, others, word)
+		text, ok := explained(entries, others, texts, word)
 		if !ok {
 			return usage(env, unknownCode(entries, others, word))
 		}
@@ -51,7 +55,7 @@ func (c *explainCmd) run(env environment) int {
 	return exitClean
 }
 
-// otherRule is a rule of lint or compat, which have no examples of their own.
+// otherRule is a rule of lint or compat.
 type otherRule struct{ code, name, kind, words, section, help string }
 
 func otherRules() []otherRule {
@@ -60,28 +64,42 @@ func otherRules() []otherRule {
 		out = append(out, otherRule{r.Code, r.Name, "lint", r.Reason, r.Section, r.Fix})
 	}
 	for _, r := range compat.Rules() {
-		out = append(out, otherRule{r.Code, r.Name, "compat", r.Reason, r.Section, ""})
+		e := r.Effects
+		verdicts := fmt.Sprintf("the wire: %s; Go source: %s; an old peer reads what a new one sends: %s; the reverse: %s",
+			e.Wire, e.Source, reads(e.OldReadsNew), reads(e.NewReadsOld))
+		out = append(out, otherRule{r.Code, r.Name, "compat", r.Reason, r.Section, verdicts})
 	}
 	return out
 }
 
+// text returns the explanation of a rule with its texts, if it has any.
+func (o otherRule) text(e *explain.Entry) string {
+	if e == nil {
+		e = &explain.Entry{}
+	}
+	words, help, heads := e.Words, "Help", [2]string{"Wrong", "Right"}
+	if words == "" {
+		words = o.words + "\n"
+	}
+	if o.kind == "compat" {
+		help, heads = "Does to", [2]string{"Before", "After"}
+	}
+	text := fmt.Sprintf("%s %s (%s)\n\n%s\n", o.code, o.name, o.kind, words)
+	if o.section != "" {
+		text += "Rule: " + o.section + "\n"
+	}
+	return text + help + ": " + o.help + "\n" + explain.Example(heads[0], e.Bad) + explain.Example(heads[1], e.Good)
+}
+
 // explained returns the explanation of a code or name.
-func explained(entries []explain.Entry, others []otherRule, word string) (text string, ok bool) {
+func explained(entries []explain.Entry, others []otherRule, texts map[string]*explain.Entry, word string) (text string, ok bool) {
 	if e, ok := explain.Find(entries, word); ok {
 		return e.Text(), true
 	}
 	for _, o := range others {
-		if !strings.EqualFold(o.code, word) && !strings.EqualFold(o.name, word) {
-			continue
+		if strings.EqualFold(o.code, word) || strings.EqualFold(o.name, word) {
+			return o.text(texts[o.code]), true
 		}
-		text = fmt.Sprintf("%s %s (%s)\n\n%s\n", o.code, o.name, o.kind, o.words)
-		if o.section != "" {
-			text += "\nRule: " + o.section + "\n"
-		}
-		if o.help != "" {
-			text += "Help: " + o.help + "\n"
-		}
-		return text, true
 	}
 	return "", false
 }

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/explain"
 )
 
 func TestExplain(t *testing.T) {
@@ -19,6 +23,8 @@ func TestExplain(t *testing.T) {
 		{"-list", exitClean, "XDR0702 warning  bare-unsigned            write unsigned int\n", ""},
 		{"XDL0101", exitClean, "XDL0101 unbounded-data (lint)\n", ""},
 		{"field-added", exitClean, "field-added (compat)\n", ""},
+		{"field-added", exitClean, "\nDoes to: the wire: breaks; Go source: ok; an old peer reads what a new one sends: no; the reverse: no\n\nBefore:\n", ""},
+		{"dead-default", exitClean, "\nHelp: remove the default, or make the discriminant an int if more values are to come\n\nWrong:\n", ""},
 		{"unbounded-dat", exitUsage, "", "did you mean unbounded-data?"},
 		{"", exitUsage, "", "no code: expected one such as XDR0101"},
 		{"undefined-typ", exitUsage, "", "did you mean undefined-type?"},
@@ -34,4 +40,70 @@ func TestExplain(t *testing.T) {
 	if n := strings.Count(stdout, "\n"); n != len(diag.Rules())+len(otherRules()) {
 		t.Errorf("%d lines for %d rules", n, len(diag.Rules())+len(otherRules()))
 	}
+}
+
+// TestOtherTexts holds the examples of lint and compat to what they are for:
+// the wrong one has the finding and no other, the right one none; between what
+// was and what is there is the change.
+func TestOtherTexts(t *testing.T) {
+	texts, err := explain.Others()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range otherRules() {
+		e := texts[o.code]
+		delete(texts, o.code)
+		if e == nil || len(e.Bad) == 0 || len(e.Good) == 0 || o.kind == "lint" && len(strings.Fields(e.Words)) < 8 {
+			t.Errorf("text/%s.txt: %s %s has no words or examples", o.code[:5], o.code, o.name)
+			continue
+		}
+		t.Run(o.code+" "+o.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for dir, files := range map[string][]explain.File{"bad": e.Bad, "good": e.Good} {
+				if err := os.Mkdir(dir, 0o777); err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range files {
+					if err := os.WriteFile(filepath.Join(dir, f.Name), f.Bytes(), 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if o.kind == "lint" {
+				if got := rulesIn(t, "lint", "-level", "advice", "bad/u.x"); got != o.name && o.name != "bad-ignore" {
+					t.Errorf("wrong example: %q", got)
+				}
+				if got := rulesIn(t, "lint", "-level", "advice", "good/u.x"); got != "" {
+					t.Errorf("right example: %q", got)
+				}
+				return
+			}
+			if got := " " + rulesIn(t, "compat", "-all", "bad/u.x", "good/u.x") + " "; !strings.Contains(got, " "+o.name+" ") {
+				t.Errorf("changes %q", got)
+			}
+		})
+	}
+	for code := range texts {
+		t.Errorf("text/%s.txt explains %s, which is no rule's code", code[:5], code)
+	}
+}
+
+// rulesIn runs a command and returns the names of the rules that it prints.
+func rulesIn(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := runCommand(t, append([]string{args[0], "-format", "json"}, args[1:]...)...)
+	if code != exitClean && code != exitFindings {
+		t.Fatal(stderr)
+	}
+	var out []string
+	for line := range strings.Lines(stdout) {
+		var l struct{ Type, Rule string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Type != "summary" {
+			out = append(out, l.Rule)
+		}
+	}
+	return strings.Join(out, " ")
 }

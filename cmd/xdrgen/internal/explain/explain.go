@@ -13,7 +13,8 @@
 //	text of a file that has none
 //
 // An example can have several files; the unit is u.x. The sign ␀ stands for a
-// zero byte.
+// zero byte. The texts of lint's rules are alike; those of compat have no words,
+// and what was ("old") and is ("new") for wrong and right.
 package explain
 
 import (
@@ -67,6 +68,16 @@ func Entries() ([]Entry, error) {
 	return out, nil
 }
 
+// Others returns the texts for codes that are none of diag.Rules, by code. The
+// Info in them is empty: their tables stand elsewhere.
+func Others() (map[string]*Entry, error) {
+	all, err := load()
+	for _, info := range diag.Rules() {
+		delete(all, info.Code)
+	}
+	return all, err
+}
+
 // load reads the texts, by code.
 func load() (map[string]*Entry, error) {
 	all := map[string]*Entry{}
@@ -107,7 +118,7 @@ func parse(name, text string, all map[string]*Entry) error {
 		if head, ok := strings.CutPrefix(line, "-- "); ok {
 			kind, base, _ := strings.Cut(strings.TrimSpace(head), " ")
 			list := &e.Bad
-			if kind == "good" {
+			if kind == "good" || kind == "new" {
 				list = &e.Good
 			}
 			*list = append(*list, File{Name: base})

@@ -34,6 +34,9 @@ func TestTexts(t *testing.T) {
 		delete(all, info.Code)
 	}
 	for code := range all {
+		if !strings.HasPrefix(code, "XDR") {
+			continue // of lint and compat: held against their tables by the command's tests
+		}
 		t.Errorf("text/%s.txt explains %s, which is no rule's code", code[:5], code)
 	}
 }

@@ -21,18 +21,19 @@ func (e Entry) Text() string {
 		fmt.Fprintf(&b, "Rule: %s\n", e.Section)
 	}
 	fmt.Fprintf(&b, "Help: %s\n", e.Fix)
-	example(&b, "Wrong", e.Bad)
-	example(&b, "Right", e.Good)
-	return b.String()
+	return b.String() + Example("Wrong", e.Bad) + Example("Right", e.Good)
 }
 
-func example(b *strings.Builder, head string, files []File) {
+// Example returns the files of an example for a terminal, each under head.
+func Example(head string, files []File) string {
+	var b strings.Builder
 	for _, f := range files {
-		fmt.Fprintf(b, "\n%s%s:\n\n", head, nameIfSeveral(f, files))
+		fmt.Fprintf(&b, "\n%s%s:\n\n", head, nameIfSeveral(f, files))
 		for line := range strings.Lines(f.Text) {
 			b.WriteString("    " + line)
 		}
 	}
+	return b.String()
 }
 
 func nameIfSeveral(f File, files []File) string {
