@@ -57,12 +57,17 @@ func declSize(d *ir.Decl) ir.Size {
 	return s
 }
 
-// maxAmplification is where the search for a bound ends.
-const maxAmplification = 1 << 20
+const (
+	maxAmplification = 1 << 20 // where the search for a bound ends
+	// maxRecursive is how many recursive types the search for one bound looks at:
+	// there are more ways through types that hold each other than time for them.
+	maxRecursive = 1 << 12
+)
 
 // amplification is the smallest whole number of bytes of memory for each byte on
-// the wire that no value of d exceeds, 0 where there is none: elements without
-// bytes on the wire are limited by count alone.
+// the wire that no value of d exceeds, 0 where none is found: elements without
+// bytes on the wire are limited by count alone, and types that hold each other
+// may do so in too many ways.
 func (g *gen) amplification(d *ir.Decl) int {
 	holds := func(rate int) bool {
 		a := &amplifier{g: g, rate: rate, ok: true, open: map[*ir.Decl]bool{}}
@@ -89,6 +94,20 @@ type amplifier struct {
 	rate int
 	ok   bool
 	open map[*ir.Decl]bool
+
+	recursive int // types looked at that contain themselves
+}
+
+// excess is what an amplifier finds of a type that does not contain itself,
+// which is the same wherever it stands.
+type excess struct {
+	bytes int
+	ok    bool
+}
+
+type excessOf struct {
+	decl *ir.Decl
+	rate int
 }
 
 // repeated refuses the rate where an item that may be repeated exceeds it.
@@ -151,9 +170,30 @@ func (a *amplifier) decl(d *ir.Decl) int {
 		return -a.rate * int(d.Size.Min) // what it takes beyond is refused where it is repeated
 	}
 	if d.Recursive {
+		if a.recursive++; a.recursive > maxRecursive {
+			a.ok = false
+			return 0
+		}
 		a.open[d] = true
 		defer delete(a.open, d)
+		return a.content(d)
 	}
+	key := excessOf{d, a.rate}
+	known, found := a.g.excesses[key]
+	if !found {
+		was := a.ok
+		a.ok = true
+		known.bytes = a.content(d)
+		known.ok = a.ok
+		a.ok = was
+		a.g.excesses[key] = known
+	}
+	a.ok = a.ok && known.ok
+	return known.bytes
+}
+
+// content is what the members of d come to.
+func (a *amplifier) content(d *ir.Decl) int {
 	switch d.Kind {
 	case ir.Enum:
 		return -4 * a.rate

@@ -43,6 +43,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		procClash: map[string]bool{},
 		weights:   map[*ir.Decl]int{},
 		bound:     map[*ir.Decl]bound{},
+		excesses:  map[excessOf]excess{},
 		sames:     map[bool]*piece{},
 	}
 	for _, imp := range u.Imports {
@@ -143,11 +144,12 @@ type gen struct {
 	procClash map[string]bool   // procedure names used in several programs
 	weights   map[*ir.Decl]int  // steps of code, once counted
 
-	bound   map[*ir.Decl]bound
-	sames   map[bool]*piece // methods that are the same for all types, without or with reduction
-	eaches  []eachOf
-	needErr bool // the codec being written uses the variable err
-	sizing  bool // the size being written is that of reduced output
+	bound    map[*ir.Decl]bound
+	excesses map[excessOf]excess
+	sames    map[bool]*piece // methods that are the same for all types, without or with reduction
+	eaches   []eachOf
+	needErr  bool // the codec being written uses the variable err
+	sizing   bool // the size being written is that of reduced output
 }
 
 func (g *gen) findProcClashes() {
