@@ -95,7 +95,7 @@ func readCall(xid uint32, offset uint64, buf []byte) *rdmaio.Call {
 func takeData(d *xdr.Decoder, site xdr.Site) ([]byte, error) {
 	b, off := d.Input()
 	if len(b)-off < 4 {
-		return nil, xdr.Short(b, off, 4, "data").Of("reply")
+		return nil, xdr.Short(b, off, 4, "reply:data")
 	}
 	n := int(binary.BigEndian.Uint32(b[off:]))
 	off += 4
@@ -103,14 +103,14 @@ func takeData(d *xdr.Decoder, site xdr.Site) ([]byte, error) {
 	if d.Reinserts() {
 		data, ok, err := d.Take(site, off, n)
 		if err != nil {
-			return nil, err.Of("reply")
+			return nil, err
 		}
 		if ok {
 			return data, nil
 		}
 	}
 	if len(b)-off < xdr.Padded(n) {
-		return nil, xdr.Short(b, off, xdr.Padded(n), "data").Of("reply")
+		return nil, xdr.Short(b, off, xdr.Padded(n), "reply:data")
 	}
 	d.Advance(off + xdr.Padded(n))
 	return b[off : off+n], nil

@@ -28,29 +28,23 @@ func (v *Req) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Req) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -91,6 +85,9 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.MaxCallSendSize)
 	binary.BigEndian.PutUint32(w[4:8], v.MaxReplySendSize)
@@ -100,9 +97,9 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
+func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
 	}
 	w := b[off : off+12 : off+12]
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
@@ -114,8 +111,8 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
 	}
 	off += 12
 	return off, nil
@@ -147,29 +144,23 @@ func (v *Reply) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Reply) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -210,6 +201,9 @@ func (v *Reply) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.MaxCallSendSize)
 	binary.BigEndian.PutUint32(w[4:8], v.Align)
@@ -219,9 +213,9 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
+func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
 	}
 	w := b[off : off+12 : off+12]
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
@@ -233,8 +227,8 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
 	}
 	off += 12
 	return off, nil

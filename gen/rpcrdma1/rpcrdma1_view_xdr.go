@@ -328,20 +328,20 @@ func EachMessageBodyMsgReads(b []byte) iter.Seq2[ReadChunkView, error] {
 }
 func walkMessageBodyMsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
@@ -349,8 +349,8 @@ func walkMessageBodyMsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadC
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			from := off
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -361,14 +361,14 @@ func walkMessageBodyMsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadC
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 	case ProcNomsg:
 	case ProcMsgp:
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -386,28 +386,28 @@ func EachMessageBodyMsgWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 }
 func walkMessageBodyMsgWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -415,10 +415,10 @@ func walkMessageBodyMsgWrites(c *xdr.Checker, b []byte, off int, yield func(Writ
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
@@ -426,18 +426,18 @@ func walkMessageBodyMsgWrites(c *xdr.Checker, b []byte, off int, yield func(Writ
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 			from := off
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -448,14 +448,14 @@ func walkMessageBodyMsgWrites(c *xdr.Checker, b []byte, off int, yield func(Writ
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 	case ProcNomsg:
 	case ProcMsgp:
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -473,28 +473,28 @@ func EachMessageBodyMsgReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 }
 func walkMessageBodyMsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -502,28 +502,28 @@ func walkMessageBodyMsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -531,26 +531,26 @@ func walkMessageBodyMsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		if more3 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			for range int(n2) {
 				from := off
@@ -565,7 +565,7 @@ func walkMessageBodyMsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -583,21 +583,21 @@ func EachMessageBodyNomsgReads(b []byte) iter.Seq2[ReadChunkView, error] {
 }
 func walkMessageBodyNomsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
 	case ProcNomsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
@@ -605,8 +605,8 @@ func walkMessageBodyNomsgReads(c *xdr.Checker, b []byte, off int, yield func(Rea
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			from := off
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Nomsg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -617,13 +617,13 @@ func walkMessageBodyNomsgReads(c *xdr.Checker, b []byte, off int, yield func(Rea
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 	case ProcMsgp:
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -641,29 +641,29 @@ func EachMessageBodyNomsgWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 }
 func walkMessageBodyNomsgWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
 	case ProcNomsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Nomsg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -671,10 +671,10 @@ func walkMessageBodyNomsgWrites(c *xdr.Checker, b []byte, off int, yield func(Wr
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
@@ -682,18 +682,18 @@ func walkMessageBodyNomsgWrites(c *xdr.Checker, b []byte, off int, yield func(Wr
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 			from := off
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -704,13 +704,13 @@ func walkMessageBodyNomsgWrites(c *xdr.Checker, b []byte, off int, yield func(Wr
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 	case ProcMsgp:
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -728,29 +728,29 @@ func EachMessageBodyNomsgReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 }
 func walkMessageBodyNomsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
 	case ProcNomsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Nomsg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -758,28 +758,28 @@ func walkMessageBodyNomsgReplyTarget(c *xdr.Checker, b []byte, off int, yield fu
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -787,26 +787,26 @@ func walkMessageBodyNomsgReplyTarget(c *xdr.Checker, b []byte, off int, yield fu
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		if more3 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			for range int(n2) {
 				from := off
@@ -820,7 +820,7 @@ func walkMessageBodyNomsgReplyTarget(c *xdr.Checker, b []byte, off int, yield fu
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -838,13 +838,13 @@ func EachMessageBodyMsgpReads(b []byte) iter.Seq2[ReadChunkView, error] {
 }
 func walkMessageBodyMsgpReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
@@ -852,8 +852,8 @@ func walkMessageBodyMsgpReads(c *xdr.Checker, b []byte, off int, yield func(Read
 	case ProcMsg:
 	case ProcNomsg:
 	case ProcMsgp:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
@@ -861,8 +861,8 @@ func walkMessageBodyMsgpReads(c *xdr.Checker, b []byte, off int, yield func(Read
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			from := off
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msgp.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -873,12 +873,12 @@ func walkMessageBodyMsgpReads(c *xdr.Checker, b []byte, off int, yield func(Read
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -896,13 +896,13 @@ func EachMessageBodyMsgpWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 }
 func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
@@ -910,16 +910,16 @@ func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(Wri
 	case ProcMsg:
 	case ProcNomsg:
 	case ProcMsgp:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msgp.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -927,10 +927,10 @@ func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(Wri
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
@@ -938,18 +938,18 @@ func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(Wri
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 			from := off
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -960,12 +960,12 @@ func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(Wri
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msgp.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -983,13 +983,13 @@ func EachMessageBodyMsgpReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 }
 func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
@@ -997,16 +997,16 @@ func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield fun
 	case ProcMsg:
 	case ProcNomsg:
 	case ProcMsgp:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msgp.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -1014,28 +1014,28 @@ func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield fun
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -1043,26 +1043,26 @@ func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield fun
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msgp.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msgp.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		if more3 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			for range int(n2) {
 				from := off
@@ -1075,7 +1075,7 @@ func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield fun
 	case ProcDone:
 	case ProcError:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }

@@ -29,29 +29,23 @@ func (v *Segment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Segment) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -92,6 +86,9 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
 	binary.BigEndian.PutUint32(w[4:8], v.Length)
@@ -101,9 +98,9 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
+func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
 	}
 	w := b[off : off+16 : off+16]
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
@@ -115,8 +112,8 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
 	}
 	off += 16
 	return off, nil
@@ -147,29 +144,23 @@ func (v *ReadChunk) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -210,6 +201,9 @@ func (v *ReadChunk) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
 	binary.BigEndian.PutUint32(w[4:8], v.Target.Handle)
@@ -220,9 +214,9 @@ func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
+func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
 	}
 	w := b[off : off+20 : off+20]
 	v.Position = binary.BigEndian.Uint32(w[0:4])
@@ -235,8 +229,8 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
 	}
 	off += 20
 	return off, nil
@@ -269,29 +263,23 @@ func (v *WriteChunk) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -333,7 +321,10 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Target)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma1.WriteChunk:Target")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma1.WriteChunk:Target")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Target)))
@@ -341,6 +332,9 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	s := v.Target[:]
 	for i := range s {
 		p := &s[i]
+		if xdr.Lacks(b, off, 16) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
 		binary.BigEndian.PutUint32(w[4:8], p.Length)
@@ -351,19 +345,19 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
+func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
 	}
-	if v.Target, err = xdr.Resize(d, v.Target, int(n), 16, off); err != nil {
-		return off, err.In("rpcrdma1.WriteChunk:Target")
+	if err = xdr.Resize(d, &v.Target, int(n), 16, off); err != nil {
+		return 0, xdr.In(err, "rpcrdma1.WriteChunk:Target")
 	}
 	s := v.Target[:]
 	for i := range s {
@@ -379,14 +373,14 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
 	}
 	off += int(n) * 16
 	return off, nil
@@ -443,29 +437,23 @@ func (v *Proc) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Proc) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Proc) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Proc) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -507,7 +495,10 @@ func (v *Proc) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "rpcrdma1.Proc:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "rpcrdma1.Proc:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -516,14 +507,14 @@ func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
+func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
 	(*v) = enum
 	off += 4
@@ -532,13 +523,13 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
 	off += 4
 	return off, nil
@@ -579,29 +570,23 @@ func (v *Header) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Header) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Header) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -645,6 +630,9 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	s := v.Reads[:]
 	for i := range s {
 		p := &s[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], p.Position)
@@ -653,6 +641,9 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	off += 4
@@ -660,7 +651,10 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.Header:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.Header:Writes[].Target", i2)
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -669,6 +663,9 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s3 := p2.Target[:]
 		for i3 := range s3 {
 			p3 := &s3[i3]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p3.Length)
@@ -676,13 +673,19 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 16
 		}
 	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.Header:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.Header:Reply.Target")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
@@ -690,6 +693,9 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s4 := v.Reply.Value.Target[:]
 		for i4 := range s4 {
 			p4 := &s4[i4]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p4.Length)
@@ -701,25 +707,24 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
+func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	list := v.Reads[:0]
+	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list) == cap(list) {
-			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("rpcrdma1.Header:Reads")
+		if i == len(list) {
+			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Header:Reads")
 			}
 		}
-		list = list[:len(list)+1]
-		p := &list[len(list)-1]
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Header:Reads", len(list)-1)
+		p := &list[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma1.Header:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -728,84 +733,85 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		p.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 		more = binary.BigEndian.Uint32(w[20:24])
 		off += 24
+		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
 	}
-	v.Reads = list
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+	v.Reads = v.Reads[:i]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	list2 := v.Writes[:0]
+	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list2) == cap(list2) {
-			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("rpcrdma1.Header:Writes")
+		if i2 == len(list2) {
+			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Header:Writes")
 			}
 		}
-		list2 = list2[:len(list2)+1]
-		p2 := &list2[len(list2)-1]
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Header:Writes", len(list2)-1)
+		p2 := &list2[i2]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Header:Writes", len(list2)-1)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
 		}
-		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("rpcrdma1.Header:Writes", len(list2)-1)
+		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		s := p2.Target[:]
-		for i := range s {
-			p3 := &s[i]
+		for i3 := range s {
+			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
 			p3.Handle = binary.BigEndian.Uint32(w[0:4])
 			p3.Length = binary.BigEndian.Uint32(w[4:8])
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
+		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
 	}
-	v.Writes = list2
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
+	v.Writes = v.Writes[:i2]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
 		}
-		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("rpcrdma1.Header:Reply.Target")
+		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma1.Header:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
-		for i2 := range s2 {
-			p4 := &s2[i2]
+		for i4 := range s2 {
+			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
 			p4.Handle = binary.BigEndian.Uint32(w[0:4])
 			p4.Length = binary.BigEndian.Uint32(w[4:8])
@@ -823,16 +829,16 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Header:Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma1.Header:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -840,28 +846,28 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Header:Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Header:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -869,26 +875,26 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
 	}
 	if more3 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -935,29 +941,23 @@ func (v *HeaderNomsg) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1001,6 +1001,9 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	s := v.Reads[:]
 	for i := range s {
 		p := &s[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], p.Position)
@@ -1009,6 +1012,9 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	off += 4
@@ -1016,7 +1022,10 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.HeaderNomsg:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1025,6 +1034,9 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		s3 := p2.Target[:]
 		for i3 := range s3 {
 			p3 := &s3[i3]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p3.Length)
@@ -1032,13 +1044,19 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			off += 16
 		}
 	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderNomsg:Reply.Target")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
@@ -1046,6 +1064,9 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		s4 := v.Reply.Value.Target[:]
 		for i4 := range s4 {
 			p4 := &s4[i4]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p4.Length)
@@ -1057,25 +1078,24 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
+func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	list := v.Reads[:0]
+	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list) == cap(list) {
-			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("rpcrdma1.HeaderNomsg:Reads")
+		if i == len(list) {
+			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Reads")
 			}
 		}
-		list = list[:len(list)+1]
-		p := &list[len(list)-1]
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderNomsg:Reads", len(list)-1)
+		p := &list[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderNomsg:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1084,84 +1104,85 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 		p.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 		more = binary.BigEndian.Uint32(w[20:24])
 		off += 24
+		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
 	}
-	v.Reads = list
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+	v.Reads = v.Reads[:i]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	list2 := v.Writes[:0]
+	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list2) == cap(list2) {
-			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("rpcrdma1.HeaderNomsg:Writes")
+		if i2 == len(list2) {
+			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Writes")
 			}
 		}
-		list2 = list2[:len(list2)+1]
-		p2 := &list2[len(list2)-1]
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderNomsg:Writes", len(list2)-1)
+		p2 := &list2[i2]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderNomsg:Writes", len(list2)-1)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
-		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("rpcrdma1.HeaderNomsg:Writes", len(list2)-1)
+		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		s := p2.Target[:]
-		for i := range s {
-			p3 := &s[i]
+		for i3 := range s {
+			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
 			p3.Handle = binary.BigEndian.Uint32(w[0:4])
 			p3.Length = binary.BigEndian.Uint32(w[4:8])
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
+		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
 	}
-	v.Writes = list2
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
+	v.Writes = v.Writes[:i2]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
-		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("rpcrdma1.HeaderNomsg:Reply.Target")
+		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
-		for i2 := range s2 {
-			p4 := &s2[i2]
+		for i4 := range s2 {
+			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
 			p4.Handle = binary.BigEndian.Uint32(w[0:4])
 			p4.Length = binary.BigEndian.Uint32(w[4:8])
@@ -1179,16 +1200,16 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderNomsg:Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderNomsg:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -1196,28 +1217,28 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderNomsg:Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderNomsg:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -1225,26 +1246,26 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	if more3 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -1293,29 +1314,23 @@ func (v *HeaderPadded) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1356,6 +1371,9 @@ func (v *HeaderPadded) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Align)
 	binary.BigEndian.PutUint32(w[4:8], v.Thresh)
@@ -1363,6 +1381,9 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	s := v.Reads[:]
 	for i := range s {
 		p := &s[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], p.Position)
@@ -1371,6 +1392,9 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	off += 4
@@ -1378,7 +1402,10 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.HeaderPadded:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1387,6 +1414,9 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		s3 := p2.Target[:]
 		for i3 := range s3 {
 			p3 := &s3[i3]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p3.Length)
@@ -1394,13 +1424,19 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 			off += 16
 		}
 	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderPadded:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderPadded:Reply.Target")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
@@ -1408,6 +1444,9 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		s4 := v.Reply.Value.Target[:]
 		for i4 := range s4 {
 			p4 := &s4[i4]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p4.Length)
@@ -1419,27 +1458,26 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
+func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
 	}
 	w := b[off : off+12 : off+12]
 	v.Align = binary.BigEndian.Uint32(w[0:4])
 	v.Thresh = binary.BigEndian.Uint32(w[4:8])
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	list := v.Reads[:0]
+	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list) == cap(list) {
-			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("rpcrdma1.HeaderPadded:Reads")
+		if i == len(list) {
+			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Reads")
 			}
 		}
-		list = list[:len(list)+1]
-		p := &list[len(list)-1]
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderPadded:Reads", len(list)-1)
+		p := &list[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderPadded:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1448,84 +1486,85 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 		p.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 		more = binary.BigEndian.Uint32(w[20:24])
 		off += 24
+		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
 	}
-	v.Reads = list
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+	v.Reads = v.Reads[:i]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	list2 := v.Writes[:0]
+	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list2) == cap(list2) {
-			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("rpcrdma1.HeaderPadded:Writes")
+		if i2 == len(list2) {
+			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Writes")
 			}
 		}
-		list2 = list2[:len(list2)+1]
-		p2 := &list2[len(list2)-1]
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderPadded:Writes", len(list2)-1)
+		p2 := &list2[i2]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderPadded:Writes", len(list2)-1)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
-		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("rpcrdma1.HeaderPadded:Writes", len(list2)-1)
+		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		s := p2.Target[:]
-		for i := range s {
-			p3 := &s[i]
+		for i3 := range s {
+			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
 			p3.Handle = binary.BigEndian.Uint32(w[0:4])
 			p3.Length = binary.BigEndian.Uint32(w[4:8])
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
+		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
 	}
-	v.Writes = list2
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
+	v.Writes = v.Writes[:i2]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
-		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("rpcrdma1.HeaderPadded:Reply.Target")
+		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
-		for i2 := range s2 {
-			p4 := &s2[i2]
+		for i4 := range s2 {
+			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
 			p4.Handle = binary.BigEndian.Uint32(w[0:4])
 			p4.Length = binary.BigEndian.Uint32(w[4:8])
@@ -1543,16 +1582,16 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
 	}
 	w := b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.HeaderPadded:Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderPadded:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -1560,28 +1599,28 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.HeaderPadded:Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.HeaderPadded:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -1589,26 +1628,26 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
 	}
 	if more3 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -1664,29 +1703,23 @@ func (v *ErrCode) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ErrCode) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1727,6 +1760,9 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
 	off += 4
@@ -1734,9 +1770,9 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
+func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -1746,8 +1782,8 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
 	off += 4
 	return off, nil
@@ -1776,29 +1812,23 @@ func (v *VersionRange) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1839,6 +1869,9 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
 	binary.BigEndian.PutUint32(w[4:8], v.VersHigh)
@@ -1847,9 +1880,9 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
+func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
 	}
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -1860,8 +1893,8 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
 	}
 	off += 8
 	return off, nil
@@ -1899,29 +1932,23 @@ func (v *Error) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Error) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Error) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1962,11 +1989,17 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
 	off += 4
 	switch v.Err {
 	case ErrVers:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Vrange.VersLow)
 		binary.BigEndian.PutUint32(w[4:8], v.Vrange.VersHigh)
@@ -1978,26 +2011,27 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Err
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
+func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind ErrCode
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
-	v.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
-	if v.Err != old {
-		switch old {
+	if kind != v.Err {
+		switch v.Err {
 		case ErrVers:
 			v.Vrange.ResetXDR()
 		case ErrChunk:
 		default:
 		}
+		v.Err = kind
 	}
-	switch v.Err {
+	switch kind {
 	case ErrVers:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
 		}
 		w := b[off : off+8 : off+8]
 		v.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -2012,16 +2046,16 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
 	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case ErrVers:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
 		}
 		off += 8
 	case ErrChunk:
@@ -2108,29 +2142,23 @@ func (v *Body) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Body) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Body) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2172,7 +2200,10 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Proc.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
@@ -2182,6 +2213,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s := v.Msg.Reads[:]
 		for i := range s {
 			p := &s[i]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], p.Position)
@@ -2190,6 +2224,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 			off += 24
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
@@ -2197,7 +2234,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i2 := range s2 {
 			p2 := &s2[i2]
 			if uint64(len(p2.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.Body:Msg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+			}
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2206,6 +2246,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s3 := p2.Target[:]
 			for i3 := range s3 {
 				p3 := &s3[i3]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p3.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p3.Length)
@@ -2213,13 +2256,19 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msg.Reply.Present))
 		off += 8
 		if v.Msg.Reply.Present {
 			if uint64(len(v.Msg.Reply.Value.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msg.Reply.Target")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Msg.Reply.Value.Target)))
@@ -2227,6 +2276,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s4 := v.Msg.Reply.Value.Target[:]
 			for i4 := range s4 {
 				p4 := &s4[i4]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p4.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p4.Length)
@@ -2238,6 +2290,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s5 := v.Nomsg.Reads[:]
 		for i5 := range s5 {
 			p5 := &s5[i5]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], p5.Position)
@@ -2246,6 +2301,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[16:24], p5.Target.Offset)
 			off += 24
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
@@ -2253,7 +2311,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i6 := range s6 {
 			p6 := &s6[i6]
 			if uint64(len(p6.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "Target").At("rpcrdma1.Body:Nomsg.Writes", i6)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
+			}
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2262,6 +2323,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s7 := p6.Target[:]
 			for i7 := range s7 {
 				p7 := &s7[i7]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p7.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p7.Length)
@@ -2269,13 +2333,19 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Nomsg.Reply.Present))
 		off += 8
 		if v.Nomsg.Reply.Present {
 			if uint64(len(v.Nomsg.Reply.Value.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Nomsg.Reply.Target")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Nomsg.Reply.Value.Target)))
@@ -2283,6 +2353,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s8 := v.Nomsg.Reply.Value.Target[:]
 			for i8 := range s8 {
 				p8 := &s8[i8]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p8.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p8.Length)
@@ -2291,6 +2364,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcMsgp:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Msgp.Align)
 		binary.BigEndian.PutUint32(w[4:8], v.Msgp.Thresh)
@@ -2298,6 +2374,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s9 := v.Msgp.Reads[:]
 		for i9 := range s9 {
 			p9 := &s9[i9]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], p9.Position)
@@ -2306,6 +2385,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[16:24], p9.Target.Offset)
 			off += 24
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
@@ -2313,7 +2395,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i10 := range s10 {
 			p10 := &s10[i10]
 			if uint64(len(p10.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "Target").At("rpcrdma1.Body:Msgp.Writes", i10)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
+			}
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2322,6 +2407,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s11 := p10.Target[:]
 			for i11 := range s11 {
 				p11 := &s11[i11]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p11.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p11.Length)
@@ -2329,13 +2417,19 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msgp.Reply.Present))
 		off += 8
 		if v.Msgp.Reply.Present {
 			if uint64(len(v.Msgp.Reply.Value.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msgp.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msgp.Reply.Target")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Msgp.Reply.Value.Target)))
@@ -2343,6 +2437,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s12 := v.Msgp.Reply.Value.Target[:]
 			for i12 := range s12 {
 				p12 := &s12[i12]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p12.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p12.Length)
@@ -2352,11 +2449,17 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcDone:
 	case ProcError:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Error.Err))
 		off += 4
 		switch v.Error.Err {
 		case ErrVers:
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Error.Vrange.VersLow)
 			binary.BigEndian.PutUint32(w[4:8], v.Error.Vrange.VersHigh)
@@ -2365,27 +2468,27 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	old := v.Proc
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
+func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	var kind Proc
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
 	}
-	v.Proc = enum
+	kind = enum
 	off += 4
-	if v.Proc != old {
-		switch old {
+	if kind != v.Proc {
+		switch v.Proc {
 		case ProcMsg:
 			v.Msg.ResetXDR()
 		case ProcNomsg:
@@ -2396,26 +2499,26 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		case ProcError:
 			v.Error.ResetXDR()
 		}
+		v.Proc = kind
 	}
-	switch v.Proc {
+	switch kind {
 	case ProcMsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list := v.Msg.Reads[:0]
+		list, i := v.Msg.Reads[:cap(v.Msg.Reads)], 0
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list) == cap(list) {
-				if list, err = xdr.Extend(d, list, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Body:Msg.Reads")
+			if i == len(list) {
+				if list, err = xdr.Extend(d, &v.Msg.Reads, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Body:Msg.Reads")
 				}
 			}
-			list = list[:len(list)+1]
-			p := &list[len(list)-1]
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msg.Reads", len(list)-1)
+			p := &list[i]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2424,84 +2527,85 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			p.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 			more = binary.BigEndian.Uint32(w[20:24])
 			off += 24
+			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
 		}
-		v.Msg.Reads = list
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+		v.Msg.Reads = v.Msg.Reads[:i]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list2 := v.Msg.Writes[:0]
+		list2, i2 := v.Msg.Writes[:cap(v.Msg.Writes)], 0
 		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list2) == cap(list2) {
-				if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Body:Msg.Writes")
+			if i2 == len(list2) {
+				if list2, err = xdr.Extend(d, &v.Msg.Writes, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Body:Msg.Writes")
 				}
 			}
-			list2 = list2[:len(list2)+1]
-			p2 := &list2[len(list2)-1]
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msg.Writes", len(list2)-1)
+			p2 := &list2[i2]
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msg.Writes", len(list2)-1)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
-			if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-				return off, err.In("Target").At("rpcrdma1.Body:Msg.Writes", len(list2)-1)
+			if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			s := p2.Target[:]
-			for i := range s {
-				p3 := &s[i]
+			for i3 := range s {
+				p3 := &s[i3]
 				w := b[off : off+16 : off+16]
 				p3.Handle = binary.BigEndian.Uint32(w[0:4])
 				p3.Length = binary.BigEndian.Uint32(w[4:8])
 				p3.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
+			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
 		}
-		v.Msg.Writes = list2
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
+		v.Msg.Writes = v.Msg.Writes[:i2]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
 		}
 		if more3 != 0 {
 			v.Msg.Reply.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
-			if v.Msg.Reply.Value.Target, err = xdr.Resize(d, v.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
-				return off, err.In("rpcrdma1.Body:Msg.Reply.Target")
+			if err = xdr.Resize(d, &v.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			s2 := v.Msg.Reply.Value.Target[:]
-			for i2 := range s2 {
-				p4 := &s2[i2]
+			for i4 := range s2 {
+				p4 := &s2[i4]
 				w := b[off : off+16 : off+16]
 				p4.Handle = binary.BigEndian.Uint32(w[0:4])
 				p4.Length = binary.BigEndian.Uint32(w[4:8])
@@ -2515,23 +2619,22 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcNomsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list3 := v.Nomsg.Reads[:0]
+		list3, i5 := v.Nomsg.Reads[:cap(v.Nomsg.Reads)], 0
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list3) == cap(list3) {
-				if list3, err = xdr.Extend(d, list3, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Body:Nomsg.Reads")
+			if i5 == len(list3) {
+				if list3, err = xdr.Extend(d, &v.Nomsg.Reads, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Reads")
 				}
 			}
-			list3 = list3[:len(list3)+1]
-			p5 := &list3[len(list3)-1]
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Nomsg.Reads", len(list3)-1)
+			p5 := &list3[i5]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Nomsg.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			p5.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2540,84 +2643,85 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			p5.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 			more4 = binary.BigEndian.Uint32(w[20:24])
 			off += 24
+			i5++
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
 		}
-		v.Nomsg.Reads = list3
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+		v.Nomsg.Reads = v.Nomsg.Reads[:i5]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list4 := v.Nomsg.Writes[:0]
+		list4, i6 := v.Nomsg.Writes[:cap(v.Nomsg.Writes)], 0
 		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list4) == cap(list4) {
-				if list4, err = xdr.Extend(d, list4, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Body:Nomsg.Writes")
+			if i6 == len(list4) {
+				if list4, err = xdr.Extend(d, &v.Nomsg.Writes, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Writes")
 				}
 			}
-			list4 = list4[:len(list4)+1]
-			p6 := &list4[len(list4)-1]
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Nomsg.Writes", len(list4)-1)
+			p6 := &list4[i6]
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Nomsg.Writes", len(list4)-1)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
-			if p6.Target, err = xdr.Resize(d, p6.Target, int(n3), 16, off); err != nil {
-				return off, err.In("Target").At("rpcrdma1.Body:Nomsg.Writes", len(list4)-1)
+			if err = xdr.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
 			s3 := p6.Target[:]
-			for i3 := range s3 {
-				p7 := &s3[i3]
+			for i7 := range s3 {
+				p7 := &s3[i7]
 				w := b[off : off+16 : off+16]
 				p7.Handle = binary.BigEndian.Uint32(w[0:4])
 				p7.Length = binary.BigEndian.Uint32(w[4:8])
 				p7.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
+			i6++
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
 		}
-		v.Nomsg.Writes = list4
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
+		v.Nomsg.Writes = v.Nomsg.Writes[:i6]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		if more6 != 0 {
 			v.Nomsg.Reply.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
-			if v.Nomsg.Reply.Value.Target, err = xdr.Resize(d, v.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
-				return off, err.In("rpcrdma1.Body:Nomsg.Reply.Target")
+			if err = xdr.Resize(d, &v.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			s4 := v.Nomsg.Reply.Value.Target[:]
-			for i4 := range s4 {
-				p8 := &s4[i4]
+			for i8 := range s4 {
+				p8 := &s4[i8]
 				w := b[off : off+16 : off+16]
 				p8.Handle = binary.BigEndian.Uint32(w[0:4])
 				p8.Length = binary.BigEndian.Uint32(w[4:8])
@@ -2631,25 +2735,24 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcMsgp:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		v.Msgp.Align = binary.BigEndian.Uint32(w[0:4])
 		v.Msgp.Thresh = binary.BigEndian.Uint32(w[4:8])
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		list5 := v.Msgp.Reads[:0]
+		list5, i9 := v.Msgp.Reads[:cap(v.Msgp.Reads)], 0
 		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list5) == cap(list5) {
-				if list5, err = xdr.Extend(d, list5, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Body:Msgp.Reads")
+			if i9 == len(list5) {
+				if list5, err = xdr.Extend(d, &v.Msgp.Reads, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Reads")
 				}
 			}
-			list5 = list5[:len(list5)+1]
-			p9 := &list5[len(list5)-1]
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msgp.Reads", len(list5)-1)
+			p9 := &list5[i9]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msgp.Reads[].Position", i9)
 			}
 			w := b[off : off+24 : off+24]
 			p9.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2658,84 +2761,85 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			p9.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 			more7 = binary.BigEndian.Uint32(w[20:24])
 			off += 24
+			i9++
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
 		}
-		v.Msgp.Reads = list5
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+		v.Msgp.Reads = v.Msgp.Reads[:i9]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list6 := v.Msgp.Writes[:0]
+		list6, i10 := v.Msgp.Writes[:cap(v.Msgp.Writes)], 0
 		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list6) == cap(list6) {
-				if list6, err = xdr.Extend(d, list6, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Body:Msgp.Writes")
+			if i10 == len(list6) {
+				if list6, err = xdr.Extend(d, &v.Msgp.Writes, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Writes")
 				}
 			}
-			list6 = list6[:len(list6)+1]
-			p10 := &list6[len(list6)-1]
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msgp.Writes", len(list6)-1)
+			p10 := &list6[i10]
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msgp.Writes", len(list6)-1)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
-			if p10.Target, err = xdr.Resize(d, p10.Target, int(n5), 16, off); err != nil {
-				return off, err.In("Target").At("rpcrdma1.Body:Msgp.Writes", len(list6)-1)
+			if err = xdr.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
 			s5 := p10.Target[:]
-			for i5 := range s5 {
-				p11 := &s5[i5]
+			for i11 := range s5 {
+				p11 := &s5[i11]
 				w := b[off : off+16 : off+16]
 				p11.Handle = binary.BigEndian.Uint32(w[0:4])
 				p11.Length = binary.BigEndian.Uint32(w[4:8])
 				p11.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
+			i10++
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
 		}
-		v.Msgp.Writes = list6
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
+		v.Msgp.Writes = v.Msgp.Writes[:i10]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
 		}
 		if more9 != 0 {
 			v.Msgp.Reply.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
-			if v.Msgp.Reply.Value.Target, err = xdr.Resize(d, v.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
-				return off, err.In("rpcrdma1.Body:Msgp.Reply.Target")
+			if err = xdr.Resize(d, &v.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			s6 := v.Msgp.Reply.Value.Target[:]
-			for i6 := range s6 {
-				p12 := &s6[i6]
+			for i12 := range s6 {
+				p12 := &s6[i12]
 				w := b[off : off+16 : off+16]
 				p12.Handle = binary.BigEndian.Uint32(w[0:4])
 				p12.Length = binary.BigEndian.Uint32(w[4:8])
@@ -2750,25 +2854,26 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcDone:
 	case ProcError:
-		old2 := v.Error.Err
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
+		var kind2 ErrCode
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
 		w := b[off : off+4 : off+4]
-		v.Error.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
-		if v.Error.Err != old2 {
-			switch old2 {
+		if kind2 != v.Error.Err {
+			switch v.Error.Err {
 			case ErrVers:
 				v.Error.Vrange.ResetXDR()
 			case ErrChunk:
 			default:
 			}
+			v.Error.Err = kind2
 		}
-		switch v.Error.Err {
+		switch kind2 {
 		case ErrVers:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
 			}
 			w := b[off : off+8 : off+8]
 			v.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -2778,7 +2883,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
@@ -2786,28 +2891,28 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case ProcMsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -2815,28 +2920,28 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msg.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -2844,40 +2949,40 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
 		}
 		if more3 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
 	case ProcNomsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i3 := 0
 		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Nomsg.Reads", i3)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Nomsg.Reads[].Position", i3)
 			}
 			w := b[off : off+24 : off+24]
 			more4 = binary.BigEndian.Uint32(w[20:24])
@@ -2885,28 +2990,28 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i3++
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i4 := 0
 		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Nomsg.Writes", i4)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Nomsg.Writes", i4)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
 			}
 			off += int(n3) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
@@ -2914,40 +3019,40 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i4++
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		if more6 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
 	case ProcMsgp:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i5 := 0
 		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Body:Msgp.Reads", i5)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msgp.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			more7 = binary.BigEndian.Uint32(w[20:24])
@@ -2955,28 +3060,28 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i5++
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i6 := 0
 		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Body:Msgp.Writes", i6)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Body:Msgp.Writes", i6)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
 			}
 			off += int(n5) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
@@ -2984,49 +3089,49 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i6++
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
 		}
 		if more9 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}
 	case ProcDone:
 	case ProcError:
 		var kind2 ErrCode
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
 		w := b[off : off+4 : off+4]
 		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case ErrVers:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
 			}
 			off += 8
 		case ErrChunk:
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
@@ -3113,29 +3218,23 @@ func (v *Message) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Message) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Message) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3177,7 +3276,10 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Body.Proc.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
+	}
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -3190,6 +3292,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s := v.Body.Msg.Reads[:]
 		for i := range s {
 			p := &s[i]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], p.Position)
@@ -3198,6 +3303,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 			off += 24
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
@@ -3205,7 +3313,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i2 := range s2 {
 			p2 := &s2[i2]
 			if uint64(len(p2.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+			}
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3214,6 +3325,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s3 := p2.Target[:]
 			for i3 := range s3 {
 				p3 := &s3[i3]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p3.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p3.Length)
@@ -3221,13 +3335,19 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msg.Reply.Present))
 		off += 8
 		if v.Body.Msg.Reply.Present {
 			if uint64(len(v.Body.Msg.Reply.Value.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Msg.Reply.Value.Target)))
@@ -3235,6 +3355,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s4 := v.Body.Msg.Reply.Value.Target[:]
 			for i4 := range s4 {
 				p4 := &s4[i4]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p4.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p4.Length)
@@ -3246,6 +3369,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s5 := v.Body.Nomsg.Reads[:]
 		for i5 := range s5 {
 			p5 := &s5[i5]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], p5.Position)
@@ -3254,6 +3380,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[16:24], p5.Target.Offset)
 			off += 24
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
@@ -3261,7 +3390,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i6 := range s6 {
 			p6 := &s6[i6]
 			if uint64(len(p6.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i6)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
+			}
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3270,6 +3402,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s7 := p6.Target[:]
 			for i7 := range s7 {
 				p7 := &s7[i7]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p7.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p7.Length)
@@ -3277,13 +3412,19 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Nomsg.Reply.Present))
 		off += 8
 		if v.Body.Nomsg.Reply.Present {
 			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Nomsg.Reply.Value.Target)))
@@ -3291,6 +3432,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s8 := v.Body.Nomsg.Reply.Value.Target[:]
 			for i8 := range s8 {
 				p8 := &s8[i8]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p8.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p8.Length)
@@ -3299,6 +3443,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcMsgp:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Msgp.Align)
 		binary.BigEndian.PutUint32(w[4:8], v.Body.Msgp.Thresh)
@@ -3306,6 +3453,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s9 := v.Body.Msgp.Reads[:]
 		for i9 := range s9 {
 			p9 := &s9[i9]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], p9.Position)
@@ -3314,6 +3464,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[16:24], p9.Target.Offset)
 			off += 24
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
@@ -3321,7 +3474,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i10 := range s10 {
 			p10 := &s10[i10]
 			if uint64(len(p10.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i10)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
+			}
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3330,6 +3486,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s11 := p10.Target[:]
 			for i11 := range s11 {
 				p11 := &s11[i11]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p11.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p11.Length)
@@ -3337,13 +3496,19 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 16
 			}
 		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msgp.Reply.Present))
 		off += 8
 		if v.Body.Msgp.Reply.Present {
 			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > 4294967295 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Msgp.Reply.Value.Target)))
@@ -3351,6 +3516,9 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			s12 := v.Body.Msgp.Reply.Value.Target[:]
 			for i12 := range s12 {
 				p12 := &s12[i12]
+				if xdr.Lacks(b, off, 16) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p12.Handle)
 				binary.BigEndian.PutUint32(w[4:8], p12.Length)
@@ -3360,11 +3528,17 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcDone:
 	case ProcError:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
 		off += 4
 		switch v.Body.Error.Err {
 		case ErrVers:
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Body.Error.Vrange.VersLow)
 			binary.BigEndian.PutUint32(w[4:8], v.Body.Error.Vrange.VersHigh)
@@ -3373,17 +3547,17 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	old := v.Body.Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	var kind Proc
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -3391,12 +3565,12 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
-	v.Body.Proc = enum
+	kind = enum
 	off += 16
-	if v.Body.Proc != old {
-		switch old {
+	if kind != v.Body.Proc {
+		switch v.Body.Proc {
 		case ProcMsg:
 			v.Body.Msg.ResetXDR()
 		case ProcNomsg:
@@ -3407,26 +3581,26 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		case ProcError:
 			v.Body.Error.ResetXDR()
 		}
+		v.Body.Proc = kind
 	}
-	switch v.Body.Proc {
+	switch kind {
 	case ProcMsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list := v.Body.Msg.Reads[:0]
+		list, i := v.Body.Msg.Reads[:cap(v.Body.Msg.Reads)], 0
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list) == cap(list) {
-				if list, err = xdr.Extend(d, list, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Message:Body.Msg.Reads")
+			if i == len(list) {
+				if list, err = xdr.Extend(d, &v.Body.Msg.Reads, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Reads")
 				}
 			}
-			list = list[:len(list)+1]
-			p := &list[len(list)-1]
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msg.Reads", len(list)-1)
+			p := &list[i]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3435,84 +3609,85 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			p.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 			more = binary.BigEndian.Uint32(w[20:24])
 			off += 24
+			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
-		v.Body.Msg.Reads = list
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		v.Body.Msg.Reads = v.Body.Msg.Reads[:i]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list2 := v.Body.Msg.Writes[:0]
+		list2, i2 := v.Body.Msg.Writes[:cap(v.Body.Msg.Writes)], 0
 		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list2) == cap(list2) {
-				if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Message:Body.Msg.Writes")
+			if i2 == len(list2) {
+				if list2, err = xdr.Extend(d, &v.Body.Msg.Writes, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Writes")
 				}
 			}
-			list2 = list2[:len(list2)+1]
-			p2 := &list2[len(list2)-1]
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msg.Writes", len(list2)-1)
+			p2 := &list2[i2]
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msg.Writes", len(list2)-1)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
-			if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-				return off, err.In("Target").At("rpcrdma1.Message:Body.Msg.Writes", len(list2)-1)
+			if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			s := p2.Target[:]
-			for i := range s {
-				p3 := &s[i]
+			for i3 := range s {
+				p3 := &s[i3]
 				w := b[off : off+16 : off+16]
 				p3.Handle = binary.BigEndian.Uint32(w[0:4])
 				p3.Length = binary.BigEndian.Uint32(w[4:8])
 				p3.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
+			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
-		v.Body.Msg.Writes = list2
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
+		v.Body.Msg.Writes = v.Body.Msg.Writes[:i2]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		if more3 != 0 {
 			v.Body.Msg.Reply.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
-			if v.Body.Msg.Reply.Value.Target, err = xdr.Resize(d, v.Body.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
-				return off, err.In("rpcrdma1.Message:Body.Msg.Reply.Target")
+			if err = xdr.Resize(d, &v.Body.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			s2 := v.Body.Msg.Reply.Value.Target[:]
-			for i2 := range s2 {
-				p4 := &s2[i2]
+			for i4 := range s2 {
+				p4 := &s2[i4]
 				w := b[off : off+16 : off+16]
 				p4.Handle = binary.BigEndian.Uint32(w[0:4])
 				p4.Length = binary.BigEndian.Uint32(w[4:8])
@@ -3526,23 +3701,22 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcNomsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list3 := v.Body.Nomsg.Reads[:0]
+		list3, i5 := v.Body.Nomsg.Reads[:cap(v.Body.Nomsg.Reads)], 0
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list3) == cap(list3) {
-				if list3, err = xdr.Extend(d, list3, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Message:Body.Nomsg.Reads")
+			if i5 == len(list3) {
+				if list3, err = xdr.Extend(d, &v.Body.Nomsg.Reads, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Reads")
 				}
 			}
-			list3 = list3[:len(list3)+1]
-			p5 := &list3[len(list3)-1]
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Nomsg.Reads", len(list3)-1)
+			p5 := &list3[i5]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			p5.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3551,84 +3725,85 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			p5.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 			more4 = binary.BigEndian.Uint32(w[20:24])
 			off += 24
+			i5++
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
-		v.Body.Nomsg.Reads = list3
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+		v.Body.Nomsg.Reads = v.Body.Nomsg.Reads[:i5]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list4 := v.Body.Nomsg.Writes[:0]
+		list4, i6 := v.Body.Nomsg.Writes[:cap(v.Body.Nomsg.Writes)], 0
 		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list4) == cap(list4) {
-				if list4, err = xdr.Extend(d, list4, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Message:Body.Nomsg.Writes")
+			if i6 == len(list4) {
+				if list4, err = xdr.Extend(d, &v.Body.Nomsg.Writes, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Writes")
 				}
 			}
-			list4 = list4[:len(list4)+1]
-			p6 := &list4[len(list4)-1]
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", len(list4)-1)
+			p6 := &list4[i6]
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", len(list4)-1)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
-			if p6.Target, err = xdr.Resize(d, p6.Target, int(n3), 16, off); err != nil {
-				return off, err.In("Target").At("rpcrdma1.Message:Body.Nomsg.Writes", len(list4)-1)
+			if err = xdr.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
 			s3 := p6.Target[:]
-			for i3 := range s3 {
-				p7 := &s3[i3]
+			for i7 := range s3 {
+				p7 := &s3[i7]
 				w := b[off : off+16 : off+16]
 				p7.Handle = binary.BigEndian.Uint32(w[0:4])
 				p7.Length = binary.BigEndian.Uint32(w[4:8])
 				p7.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
+			i6++
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
-		v.Body.Nomsg.Writes = list4
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
+		v.Body.Nomsg.Writes = v.Body.Nomsg.Writes[:i6]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		if more6 != 0 {
 			v.Body.Nomsg.Reply.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
-			if v.Body.Nomsg.Reply.Value.Target, err = xdr.Resize(d, v.Body.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
-				return off, err.In("rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if err = xdr.Resize(d, &v.Body.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			s4 := v.Body.Nomsg.Reply.Value.Target[:]
-			for i4 := range s4 {
-				p8 := &s4[i4]
+			for i8 := range s4 {
+				p8 := &s4[i8]
 				w := b[off : off+16 : off+16]
 				p8.Handle = binary.BigEndian.Uint32(w[0:4])
 				p8.Length = binary.BigEndian.Uint32(w[4:8])
@@ -3642,25 +3817,24 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcMsgp:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		v.Body.Msgp.Align = binary.BigEndian.Uint32(w[0:4])
 		v.Body.Msgp.Thresh = binary.BigEndian.Uint32(w[4:8])
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		list5 := v.Body.Msgp.Reads[:0]
+		list5, i9 := v.Body.Msgp.Reads[:cap(v.Body.Msgp.Reads)], 0
 		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list5) == cap(list5) {
-				if list5, err = xdr.Extend(d, list5, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Message:Body.Msgp.Reads")
+			if i9 == len(list5) {
+				if list5, err = xdr.Extend(d, &v.Body.Msgp.Reads, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Reads")
 				}
 			}
-			list5 = list5[:len(list5)+1]
-			p9 := &list5[len(list5)-1]
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msgp.Reads", len(list5)-1)
+			p9 := &list5[i9]
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i9)
 			}
 			w := b[off : off+24 : off+24]
 			p9.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3669,84 +3843,85 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			p9.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 			more7 = binary.BigEndian.Uint32(w[20:24])
 			off += 24
+			i9++
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
-		v.Body.Msgp.Reads = list5
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+		v.Body.Msgp.Reads = v.Body.Msgp.Reads[:i9]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		list6 := v.Body.Msgp.Writes[:0]
+		list6, i10 := v.Body.Msgp.Writes[:cap(v.Body.Msgp.Writes)], 0
 		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list6) == cap(list6) {
-				if list6, err = xdr.Extend(d, list6, 24, off); err != nil {
-					return off, err.In("rpcrdma1.Message:Body.Msgp.Writes")
+			if i10 == len(list6) {
+				if list6, err = xdr.Extend(d, &v.Body.Msgp.Writes, 24, off); err != nil {
+					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Writes")
 				}
 			}
-			list6 = list6[:len(list6)+1]
-			p10 := &list6[len(list6)-1]
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", len(list6)-1)
+			p10 := &list6[i10]
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", len(list6)-1)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
-			if p10.Target, err = xdr.Resize(d, p10.Target, int(n5), 16, off); err != nil {
-				return off, err.In("Target").At("rpcrdma1.Message:Body.Msgp.Writes", len(list6)-1)
+			if err = xdr.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
 			s5 := p10.Target[:]
-			for i5 := range s5 {
-				p11 := &s5[i5]
+			for i11 := range s5 {
+				p11 := &s5[i11]
 				w := b[off : off+16 : off+16]
 				p11.Handle = binary.BigEndian.Uint32(w[0:4])
 				p11.Length = binary.BigEndian.Uint32(w[4:8])
 				p11.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
 			off += 4
+			i10++
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
-		v.Body.Msgp.Writes = list6
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
+		v.Body.Msgp.Writes = v.Body.Msgp.Writes[:i10]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		if more9 != 0 {
 			v.Body.Msgp.Reply.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
-			if v.Body.Msgp.Reply.Value.Target, err = xdr.Resize(d, v.Body.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
-				return off, err.In("rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if err = xdr.Resize(d, &v.Body.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			s6 := v.Body.Msgp.Reply.Value.Target[:]
-			for i6 := range s6 {
-				p12 := &s6[i6]
+			for i12 := range s6 {
+				p12 := &s6[i12]
 				w := b[off : off+16 : off+16]
 				p12.Handle = binary.BigEndian.Uint32(w[0:4])
 				p12.Length = binary.BigEndian.Uint32(w[4:8])
@@ -3761,25 +3936,26 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcDone:
 	case ProcError:
-		old2 := v.Body.Error.Err
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
+		var kind2 ErrCode
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
 		w := b[off : off+4 : off+4]
-		v.Body.Error.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
-		if v.Body.Error.Err != old2 {
-			switch old2 {
+		if kind2 != v.Body.Error.Err {
+			switch v.Body.Error.Err {
 			case ErrVers:
 				v.Body.Error.Vrange.ResetXDR()
 			case ErrChunk:
 			default:
 			}
+			v.Body.Error.Err = kind2
 		}
-		switch v.Body.Error.Err {
+		switch kind2 {
 		case ErrVers:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
 			}
 			w := b[off : off+8 : off+8]
 			v.Body.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -3789,7 +3965,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
@@ -3797,28 +3973,28 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Proc
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	kind = enum
 	off += 16
 	switch kind {
 	case ProcMsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msg.Reads", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -3826,28 +4002,28 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msg.Writes", i2)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more2 = binary.BigEndian.Uint32(w[0:4])
@@ -3855,40 +4031,40 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i2++
 		}
 		if more2 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		if more3 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
 	case ProcNomsg:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		w := b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i3 := 0
 		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Nomsg.Reads", i3)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i3)
 			}
 			w := b[off : off+24 : off+24]
 			more4 = binary.BigEndian.Uint32(w[20:24])
@@ -3896,28 +4072,28 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i3++
 		}
 		if more4 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i4 := 0
 		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i4)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Nomsg.Writes", i4)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
 			}
 			off += int(n3) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more5 = binary.BigEndian.Uint32(w[0:4])
@@ -3925,40 +4101,40 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i4++
 		}
 		if more5 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		if more6 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
 	case ProcMsgp:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i5 := 0
 		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Position").At("rpcrdma1.Message:Body.Msgp.Reads", i5)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			more7 = binary.BigEndian.Uint32(w[20:24])
@@ -3966,28 +4142,28 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i5++
 		}
 		if more7 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more8 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		i6 := 0
 		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i6)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
 			}
 			w := b[off : off+4 : off+4]
 			n5 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "Target").At("rpcrdma1.Message:Body.Msgp.Writes", i6)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
 			}
 			off += int(n5) * 16
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			w = b[off : off+4 : off+4]
 			more8 = binary.BigEndian.Uint32(w[0:4])
@@ -3995,49 +4171,49 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i6++
 		}
 		if more8 != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		w = b[off : off+4 : off+4]
 		more9 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more9 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		if more9 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			w := b[off : off+4 : off+4]
 			n6 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}
 	case ProcDone:
 	case ProcError:
 		var kind2 ErrCode
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
 		w := b[off : off+4 : off+4]
 		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case ErrVers:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
 			}
 			off += 8
 		case ErrChunk:
 		default:
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }

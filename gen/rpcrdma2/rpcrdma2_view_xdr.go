@@ -328,8 +328,8 @@ func EachMsgChunksReads(b []byte) iter.Seq2[ReadSegmentView, error] {
 	}
 }
 func walkMsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegmentView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
@@ -337,8 +337,8 @@ func walkMsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegmen
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		from := off
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.Msg:Chunks.Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.Msg:Chunks.Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -349,7 +349,7 @@ func walkMsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegmen
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
 	}
 	return off, nil
 }
@@ -366,16 +366,16 @@ func EachMsgChunksWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 	}
 }
 func walkMsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.Msg:Chunks.Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.Msg:Chunks.Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -383,10 +383,10 @@ func walkMsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChun
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -394,18 +394,18 @@ func walkMsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChun
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		from := off
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.Msg:Chunks.Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.Msg:Chunks.Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -416,7 +416,7 @@ func walkMsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChun
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Msg:Chunks.Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Msg:Chunks.Writes")
 	}
 	return off, nil
 }
@@ -433,16 +433,16 @@ func EachMsgChunksReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 	}
 }
 func walkMsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.Msg:Chunks.Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.Msg:Chunks.Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -450,28 +450,28 @@ func walkMsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(Segm
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.Msg:Chunks.Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.Msg:Chunks.Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -479,26 +479,26 @@ func walkMsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(Segm
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Msg:Chunks.Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Msg:Chunks.Writes")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Reply")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.Msg:Chunks.Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.Msg:Chunks.Reply")
 	}
 	if more3 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.Msg:Chunks.Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.Msg:Chunks.Reply.Target")
 		}
 		for range int(n2) {
 			from := off
@@ -523,8 +523,8 @@ func EachNomsgChunksReads(b []byte) iter.Seq2[ReadSegmentView, error] {
 	}
 }
 func walkNomsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegmentView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
@@ -532,8 +532,8 @@ func walkNomsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegm
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		from := off
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.Nomsg:Chunks.Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.Nomsg:Chunks.Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -544,7 +544,7 @@ func walkNomsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegm
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
 	}
 	return off, nil
 }
@@ -561,16 +561,16 @@ func EachNomsgChunksWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 	}
 }
 func walkNomsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.Nomsg:Chunks.Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.Nomsg:Chunks.Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -578,10 +578,10 @@ func walkNomsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteCh
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
@@ -589,18 +589,18 @@ func walkNomsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteCh
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		from := off
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.Nomsg:Chunks.Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.Nomsg:Chunks.Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -611,7 +611,7 @@ func walkNomsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteCh
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Nomsg:Chunks.Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Nomsg:Chunks.Writes")
 	}
 	return off, nil
 }
@@ -628,16 +628,16 @@ func EachNomsgChunksReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 	}
 }
 func walkNomsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.Nomsg:Chunks.Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.Nomsg:Chunks.Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -645,28 +645,28 @@ func walkNomsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(Se
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.Nomsg:Chunks.Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.Nomsg:Chunks.Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -674,26 +674,26 @@ func walkNomsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(Se
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Nomsg:Chunks.Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Nomsg:Chunks.Writes")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Reply")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.Nomsg:Chunks.Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.Nomsg:Chunks.Reply")
 	}
 	if more3 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.Nomsg:Chunks.Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.Nomsg:Chunks.Reply.Target")
 		}
 		for range int(n2) {
 			from := off
@@ -718,28 +718,28 @@ func EachConnPropProps(b []byte) iter.Seq2[PropValView, error] {
 	}
 }
 func walkConnPropProps(c *xdr.Checker, b []byte, off int, yield func(PropValView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
 	}
 	for i := range int(n) {
 		from := off
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.ConnProp:Props", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.ConnProp:Props", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.ConnProp:Props", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 		if !yield(PropValView(b[from:off:off]), nil) {
@@ -761,14 +761,14 @@ func EachPropSubset(b []byte) iter.Seq2[uint32, error] {
 	}
 }
 func walkPropSubset(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
 	for range int(n) {
 		from := off

@@ -85,29 +85,23 @@ func (v *Msg) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Msg) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Msg) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -150,16 +144,16 @@ func (v *Msg) CheckXDR(b []byte) (n int, err error) {
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.PutXDR(e, b, off); err != nil {
-		return off, err.In("rpcrdma2.Msg:Chunks")
+		return 0, xdr.In(err, "rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return off, err.In("rpcrdma2.Msg:Chunks")
+		return 0, xdr.In(err, "rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
@@ -168,7 +162,7 @@ func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("rpcrdma2.Msg:Chunks")
+		return 0, xdr.In(err, "rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
@@ -198,29 +192,23 @@ func (v *Nomsg) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Nomsg) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Nomsg) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -263,16 +251,16 @@ func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Chunks.PutXDR(e, b, off); err != nil {
-		return off, err.In("rpcrdma2.Nomsg:Chunks")
+		return 0, xdr.In(err, "rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return off, err.In("rpcrdma2.Nomsg:Chunks")
+		return 0, xdr.In(err, "rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
@@ -281,7 +269,7 @@ func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("rpcrdma2.Nomsg:Chunks")
+		return 0, xdr.In(err, "rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
@@ -308,29 +296,23 @@ func (v *ErrCode) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ErrCode) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -371,6 +353,9 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -378,9 +363,9 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
+func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
@@ -390,8 +375,8 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	off += 4
 	return off, nil
@@ -420,29 +405,23 @@ func (v *VersionRange) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -483,6 +462,9 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
 	binary.BigEndian.PutUint32(w[4:8], v.VersHigh)
@@ -491,9 +473,9 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
+func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
 	}
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -504,8 +486,8 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
 	}
 	off += 8
 	return off, nil
@@ -535,29 +517,23 @@ func (v *WriteShortage) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -598,6 +574,9 @@ func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.ChunkIndex)
 	binary.BigEndian.PutUint32(w[4:8], v.LengthNeeded)
@@ -606,9 +585,9 @@ func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
+func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
 	}
 	w := b[off : off+8 : off+8]
 	v.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
@@ -619,8 +598,8 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
 	}
 	off += 8
 	return off, nil
@@ -672,29 +651,23 @@ func (v *Error) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Error) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Error) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -735,33 +708,54 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
 	off += 4
 	switch v.Err {
 	case ErrVers:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Versions.VersLow)
 		binary.BigEndian.PutUint32(w[4:8], v.Versions.VersHigh)
 		off += 8
 	case ErrReadChunks:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.MaxReadChunks)
 		off += 4
 	case ErrWriteChunks:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.MaxWriteChunks)
 		off += 4
 	case ErrSegments:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.MaxSegments)
 		off += 4
 	case ErrWriteResource:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.WriteResource.ChunkIndex)
 		binary.BigEndian.PutUint32(w[4:8], v.WriteResource.LengthNeeded)
 		off += 8
 	case ErrReplyResource:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.ReplyLengthNeeded)
 		off += 4
@@ -771,16 +765,16 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Err
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
+func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind ErrCode
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
-	v.Err = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
-	if v.Err != old {
-		switch old {
+	if kind != v.Err {
+		switch v.Err {
 		case ErrVers:
 			v.Versions.ResetXDR()
 		case ErrReadChunks:
@@ -795,48 +789,49 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			v.ReplyLengthNeeded = 0
 		default:
 		}
+		v.Err = kind
 	}
-	switch v.Err {
+	switch kind {
 	case ErrVers:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
 		}
 		w := b[off : off+8 : off+8]
 		v.Versions.VersLow = binary.BigEndian.Uint32(w[0:4])
 		v.Versions.VersHigh = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case ErrReadChunks:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
 		}
 		w := b[off : off+4 : off+4]
 		v.MaxReadChunks = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	case ErrWriteChunks:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
 		}
 		w := b[off : off+4 : off+4]
 		v.MaxWriteChunks = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	case ErrSegments:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
 		}
 		w := b[off : off+4 : off+4]
 		v.MaxSegments = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	case ErrWriteResource:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
 		}
 		w := b[off : off+8 : off+8]
 		v.WriteResource.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
 		v.WriteResource.LengthNeeded = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case ErrReplyResource:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
 		}
 		w := b[off : off+4 : off+4]
 		v.ReplyLengthNeeded = binary.BigEndian.Uint32(w[0:4])
@@ -849,41 +844,41 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
 	w := b[off : off+4 : off+4]
 	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case ErrVers:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
 		}
 		off += 8
 	case ErrReadChunks:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
 		}
 		off += 4
 	case ErrWriteChunks:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
 		}
 		off += 4
 	case ErrSegments:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
 		}
 		off += 4
 	case ErrWriteResource:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
 		}
 		off += 8
 	case ErrReplyResource:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
 		}
 		off += 4
 	default:
@@ -936,29 +931,23 @@ func (v *ConnProp) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ConnProp) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ConnProp) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1000,7 +989,10 @@ func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Props)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), 4294967295, "rpcrdma2.ConnProp:Props")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), 4294967295, "rpcrdma2.ConnProp:Props")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Props)))
@@ -1009,7 +1001,10 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("rpcrdma2.ConnProp:Props", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "rpcrdma2.ConnProp:Props[].Data", i)
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -1021,37 +1016,37 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
+func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
 	}
-	if v.Props, err = xdr.Resize(d, v.Props, int(n), 32, off); err != nil {
-		return off, err.In("rpcrdma2.ConnProp:Props")
+	if err = xdr.Resize(d, &v.Props, int(n), 32, off); err != nil {
+		return 0, xdr.In(err, "rpcrdma2.ConnProp:Props")
 	}
 	s := v.Props[:]
 	for i := range s {
 		p := &s[i]
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.ConnProp:Props", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.ConnProp:Props", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.ConnProp:Props", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
-		p.Data = d.Bytes(b, off, int(n2))
+		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -1059,27 +1054,27 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.ConnProp:Props", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.ConnProp:Props", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.ConnProp:Props", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -1113,29 +1108,23 @@ func (v *Common) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Common) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Common) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1176,6 +1165,9 @@ func (v *Common) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
 	binary.BigEndian.PutUint32(w[4:8], v.Vers)
@@ -1186,9 +1178,9 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
+func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
 	}
 	w := b[off : off+16 : off+16]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -1201,8 +1193,8 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
 	}
 	off += 16
 	return off, nil
@@ -1234,29 +1226,23 @@ func (v *HeaderPrefix) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1297,6 +1283,9 @@ func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Start.XID)
 	binary.BigEndian.PutUint32(w[4:8], v.Start.Vers)
@@ -1308,9 +1297,9 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
+func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
 	}
 	w := b[off : off+20 : off+20]
 	v.Start.XID = binary.BigEndian.Uint32(w[0:4])
@@ -1324,8 +1313,8 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
 	}
 	off += 20
 	return off, nil
@@ -1358,29 +1347,23 @@ func (v *Segment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Segment) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1421,6 +1404,9 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
 	binary.BigEndian.PutUint32(w[4:8], v.Length)
@@ -1430,9 +1416,9 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
+func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
 	}
 	w := b[off : off+16 : off+16]
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
@@ -1444,8 +1430,8 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
 	}
 	off += 16
 	return off, nil
@@ -1476,29 +1462,23 @@ func (v *ReadSegment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1539,6 +1519,9 @@ func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
 	binary.BigEndian.PutUint32(w[4:8], v.Target.Handle)
@@ -1549,9 +1532,9 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
+func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
 	}
 	w := b[off : off+20 : off+20]
 	v.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1564,8 +1547,8 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
 	}
 	off += 20
 	return off, nil
@@ -1598,29 +1581,23 @@ func (v *WriteChunk) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1662,7 +1639,10 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Target)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma2.WriteChunk:Target")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma2.WriteChunk:Target")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Target)))
@@ -1670,6 +1650,9 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	s := v.Target[:]
 	for i := range s {
 		p := &s[i]
+		if xdr.Lacks(b, off, 16) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
 		binary.BigEndian.PutUint32(w[4:8], p.Length)
@@ -1680,19 +1663,19 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
+func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
 	}
-	if v.Target, err = xdr.Resize(d, v.Target, int(n), 16, off); err != nil {
-		return off, err.In("rpcrdma2.WriteChunk:Target")
+	if err = xdr.Resize(d, &v.Target, int(n), 16, off); err != nil {
+		return 0, xdr.In(err, "rpcrdma2.WriteChunk:Target")
 	}
 	s := v.Target[:]
 	for i := range s {
@@ -1708,14 +1691,14 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
 	}
 	off += int(n) * 16
 	return off, nil
@@ -1757,29 +1740,23 @@ func (v *ChunkLists) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1820,12 +1797,18 @@ func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], v.InvHandle)
 	off += 4
 	s := v.Reads[:]
 	for i := range s {
 		p := &s[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], p.Position)
@@ -1834,6 +1817,9 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	off += 4
@@ -1841,7 +1827,10 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "Target").At("rpcrdma2.ChunkLists:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1850,6 +1839,9 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		s3 := p2.Target[:]
 		for i3 := range s3 {
 			p3 := &s3[i3]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p3.Length)
@@ -1857,13 +1849,19 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 			off += 16
 		}
 	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma2.ChunkLists:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma2.ChunkLists:Reply.Target")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
@@ -1871,6 +1869,9 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		s4 := v.Reply.Value.Target[:]
 		for i4 := range s4 {
 			p4 := &s4[i4]
+			if xdr.Lacks(b, off, 16) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
 			binary.BigEndian.PutUint32(w[4:8], p4.Length)
@@ -1882,26 +1883,25 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
+func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	v.InvHandle = binary.BigEndian.Uint32(w[0:4])
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	list := v.Reads[:0]
+	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list) == cap(list) {
-			if list, err = xdr.Extend(d, list, 24, off); err != nil {
-				return off, err.In("rpcrdma2.ChunkLists:Reads")
+		if i == len(list) {
+			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma2.ChunkLists:Reads")
 			}
 		}
-		list = list[:len(list)+1]
-		p := &list[len(list)-1]
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.ChunkLists:Reads", len(list)-1)
+		p := &list[i]
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1910,84 +1910,85 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 		p.Target.Offset = binary.BigEndian.Uint64(w[12:20])
 		more = binary.BigEndian.Uint32(w[20:24])
 		off += 24
+		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
 	}
-	v.Reads = list
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+	v.Reads = v.Reads[:i]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
-	list2 := v.Writes[:0]
+	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list2) == cap(list2) {
-			if list2, err = xdr.Extend(d, list2, 24, off); err != nil {
-				return off, err.In("rpcrdma2.ChunkLists:Writes")
+		if i2 == len(list2) {
+			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, xdr.In(err, "rpcrdma2.ChunkLists:Writes")
 			}
 		}
-		list2 = list2[:len(list2)+1]
-		p2 := &list2[len(list2)-1]
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.ChunkLists:Writes", len(list2)-1)
+		p2 := &list2[i2]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.ChunkLists:Writes", len(list2)-1)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
-		if p2.Target, err = xdr.Resize(d, p2.Target, int(n), 16, off); err != nil {
-			return off, err.In("Target").At("rpcrdma2.ChunkLists:Writes", len(list2)-1)
+		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		s := p2.Target[:]
-		for i := range s {
-			p3 := &s[i]
+		for i3 := range s {
+			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
 			p3.Handle = binary.BigEndian.Uint32(w[0:4])
 			p3.Length = binary.BigEndian.Uint32(w[4:8])
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
 		off += 4
+		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
 	}
-	v.Writes = list2
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
+	v.Writes = v.Writes[:i2]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
-		if v.Reply.Value.Target, err = xdr.Resize(d, v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return off, err.In("rpcrdma2.ChunkLists:Reply.Target")
+		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, xdr.In(err, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target[:]
-		for i2 := range s2 {
-			p4 := &s2[i2]
+		for i4 := range s2 {
+			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
 			p4.Handle = binary.BigEndian.Uint32(w[0:4])
 			p4.Length = binary.BigEndian.Uint32(w[4:8])
@@ -2005,16 +2006,16 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "Position").At("rpcrdma2.ChunkLists:Reads", i)
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -2022,28 +2023,28 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Target").At("rpcrdma2.ChunkLists:Writes", i2)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "Target").At("rpcrdma2.ChunkLists:Writes", i2)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
 		w = b[off : off+4 : off+4]
 		more2 = binary.BigEndian.Uint32(w[0:4])
@@ -2051,26 +2052,26 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		i2++
 	}
 	if more2 != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
 	}
 	if more3 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -2107,29 +2108,23 @@ func (v *PropID) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropID) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropID) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2170,6 +2165,9 @@ func (v *PropID) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -2177,9 +2175,9 @@ func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
+func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropID(binary.BigEndian.Uint32(w[0:4]))
@@ -2189,8 +2187,8 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	off += 4
 	return off, nil
@@ -2223,29 +2221,23 @@ func (v *PropVal) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropVal) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropVal) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2287,7 +2279,10 @@ func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Data)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "rpcrdma2.PropVal:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "rpcrdma2.PropVal:Data")
+	}
+	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
@@ -2298,38 +2293,38 @@ func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
+func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
 	}
-	v.Data = d.Bytes(b, off, int(n))
+	v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -2362,29 +2357,23 @@ func (v *PropSet) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropSet) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropSet) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2426,7 +2415,10 @@ func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSet:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSet:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -2435,7 +2427,10 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("rpcrdma2.PropSet:", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "rpcrdma2.PropSet:[].Data", i)
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -2447,37 +2442,37 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
+func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
 	}
-	if (*v), err = xdr.Resize(d, (*v), int(n), 32, off); err != nil {
-		return off, err.In("rpcrdma2.PropSet:")
+	if err = xdr.Resize(d, &(*v), int(n), 32, off); err != nil {
+		return 0, xdr.In(err, "rpcrdma2.PropSet:")
 	}
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.PropSet:", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.PropSet:", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.PropSet:", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
 		}
-		p.Data = d.Bytes(b, off, int(n2))
+		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -2485,27 +2480,27 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("rpcrdma2.PropSet:", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("rpcrdma2.PropSet:", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("rpcrdma2.PropSet:", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -2536,29 +2531,23 @@ func (v *PropSubset) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropSubset) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropSubset) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2600,13 +2589,19 @@ func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSubset:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSubset:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4
 	s := (*v)[:]
 	for i := range s {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s[i])
 		off += 4
@@ -2615,19 +2610,19 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
+func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
-	if (*v), err = xdr.Resize(d, (*v), int(n), 4, off); err != nil {
-		return off, err.In("rpcrdma2.PropSubset:")
+	if err = xdr.Resize(d, &(*v), int(n), 4, off); err != nil {
+		return 0, xdr.In(err, "rpcrdma2.PropSubset:")
 	}
 	s := (*v)[:]
 	for i := range s {
@@ -2640,14 +2635,14 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
 	off += int(n) * 4
 	return off, nil
@@ -2675,29 +2670,23 @@ func (v *PropMaxSendSize) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2738,6 +2727,9 @@ func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -2745,9 +2737,9 @@ func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
+func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropMaxSendSize(binary.BigEndian.Uint32(w[0:4]))
@@ -2757,8 +2749,8 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.E
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
 	off += 4
 	return off, nil
@@ -2784,29 +2776,23 @@ func (v *PropReceiveBufferSize) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2847,6 +2833,9 @@ func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -2854,9 +2843,9 @@ func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
+func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropReceiveBufferSize(binary.BigEndian.Uint32(w[0:4]))
@@ -2866,8 +2855,8 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
 	off += 4
 	return off, nil
@@ -2893,29 +2882,23 @@ func (v *PropMaxSegmentSize) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2956,6 +2939,9 @@ func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -2963,9 +2949,9 @@ func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
+func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropMaxSegmentSize(binary.BigEndian.Uint32(w[0:4]))
@@ -2975,8 +2961,8 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xd
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
 	off += 4
 	return off, nil
@@ -3002,29 +2988,23 @@ func (v *PropMaxSegmentCount) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3065,6 +3045,9 @@ func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -3072,9 +3055,9 @@ func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *x
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
+func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropMaxSegmentCount(binary.BigEndian.Uint32(w[0:4]))
@@ -3084,8 +3067,8 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *x
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
 	off += 4
 	return off, nil
@@ -3111,29 +3094,23 @@ func (v *PropReverseSupport) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3174,6 +3151,9 @@ func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -3181,9 +3161,9 @@ func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
+func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = PropReverseSupport(binary.BigEndian.Uint32(w[0:4]))
@@ -3193,8 +3173,8 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xd
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
 	off += 4
 	return off, nil
@@ -3224,29 +3204,23 @@ func (v *PropHostAuth) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3288,7 +3262,10 @@ func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropHostAuth:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropHostAuth:")
+	}
+	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -3298,37 +3275,37 @@ func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
+func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
 	}
-	(*v) = d.Bytes(b, off, int(n))
+	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

@@ -192,28 +192,28 @@ func EachInitStart(b []byte) iter.Seq2[ValueView, error] {
 	}
 }
 func walkInitStart(c *xdr.Checker, b []byte, off int, yield func(ValueView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Init:Start")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
 	for i := range int(n) {
 		from := off
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Init:Start", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 		if !yield(ValueView(b[from:off:off]), nil) {
@@ -235,38 +235,38 @@ func EachInitNoChange(b []byte) iter.Seq2[uint32, error] {
 	}
 }
 func walkInitNoChange(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Init:Start")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Init:Start", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Init:NoChange")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
 	}
 	for range int(n3) {
 		from := off
@@ -290,28 +290,28 @@ func EachReqWant(b []byte) iter.Seq2[ValueView, error] {
 	}
 }
 func walkReqWant(c *xdr.Checker, b []byte, off int, yield func(ValueView, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Req:Want")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
 	}
 	for i := range int(n) {
 		from := off
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Req:Want", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Req:Want[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Req:Want", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Req:Want", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 		if !yield(ValueView(b[from:off:off]), nil) {
@@ -333,14 +333,14 @@ func EachRespDone(b []byte) iter.Seq2[uint32, error] {
 	}
 }
 func walkRespDone(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Done")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
 	for range int(n) {
 		from := off
@@ -364,24 +364,24 @@ func EachRespRejected(b []byte) iter.Seq2[uint32, error] {
 	}
 }
 func walkRespRejected(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Done")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
 	off += int(n) * 4
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
 	for range int(n2) {
 		from := off
@@ -405,34 +405,34 @@ func EachRespPending(b []byte) iter.Seq2[uint32, error] {
 	}
 }
 func walkRespPending(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Done")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
 	off += int(n) * 4
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
 	off += int(n2) * 4
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Pending")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
 	}
 	for range int(n3) {
 		from := off

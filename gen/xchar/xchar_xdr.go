@@ -77,29 +77,23 @@ func (v *ID) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ID) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ID) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ID) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -140,6 +134,9 @@ func (v *ID) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -147,9 +144,9 @@ func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.ID:")
+func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.ID:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ID(binary.BigEndian.Uint32(w[0:4]))
@@ -159,8 +156,8 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.ID:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.ID:")
 	}
 	off += 4
 	return off, nil
@@ -193,29 +190,23 @@ func (v *Value) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Value) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Value) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Value) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -257,7 +248,10 @@ func (v *Value) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Data)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "xchar.Value:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "xchar.Value:Data")
+	}
+	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
@@ -268,38 +262,38 @@ func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "xchar.Value:Which")
+func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "xchar.Value:Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
 	}
-	v.Data = d.Bytes(b, off, int(n))
+	v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "xchar.Value:Which")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "xchar.Value:Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -332,29 +326,23 @@ func (v *Spec) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Spec) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Spec) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Spec) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -396,7 +384,10 @@ func (v *Spec) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Spec:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Spec:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -405,7 +396,10 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("xchar.Spec:", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "xchar.Spec:[].Data", i)
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -417,37 +411,37 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Spec:")
+func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Spec:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
 	}
-	if (*v), err = xdr.Resize(d, (*v), int(n), 32, off); err != nil {
-		return off, err.In("xchar.Spec:")
+	if err = xdr.Resize(d, &(*v), int(n), 32, off); err != nil {
+		return 0, xdr.In(err, "xchar.Spec:")
 	}
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Spec:", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Spec:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Spec:", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Spec:", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
 		}
-		p.Data = d.Bytes(b, off, int(n2))
+		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -455,27 +449,27 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Spec:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Spec:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Spec:", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Spec:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Spec:", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Spec:", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -506,29 +500,23 @@ func (v *Subset) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Subset) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Subset) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Subset) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -570,13 +558,19 @@ func (v *Subset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Subset:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Subset:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
 	off += 4
 	s := (*v)[:]
 	for i := range s {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s[i])
 		off += 4
@@ -585,19 +579,19 @@ func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Subset:")
+func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Subset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
 	}
-	if (*v), err = xdr.Resize(d, (*v), int(n), 4, off); err != nil {
-		return off, err.In("xchar.Subset:")
+	if err = xdr.Resize(d, &(*v), int(n), 4, off); err != nil {
+		return 0, xdr.In(err, "xchar.Subset:")
 	}
 	s := (*v)[:]
 	for i := range s {
@@ -610,14 +604,14 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Subset:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Subset:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
 	}
 	off += int(n) * 4
 	return off, nil
@@ -673,29 +667,23 @@ func (v *BackwardSupport) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -737,7 +725,10 @@ func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "xchar.BackwardSupport:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "xchar.BackwardSupport:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -746,14 +737,14 @@ func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
+func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := BackwardSupport(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
 	(*v) = enum
 	off += 4
@@ -762,13 +753,13 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.E
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := BackwardSupport(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
 	off += 4
 	return off, nil
@@ -796,29 +787,23 @@ func (v *ReceiveBufferSize) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -859,6 +844,9 @@ func (v *ReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
 	off += 4
@@ -866,9 +854,9 @@ func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
+func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = ReceiveBufferSize(binary.BigEndian.Uint32(w[0:4]))
@@ -878,8 +866,8 @@ func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
 	off += 4
 	return off, nil
@@ -905,29 +893,23 @@ func (v *RemoteInvalidation) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -968,6 +950,9 @@ func (v *RemoteInvalidation) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
 	off += 4
@@ -975,14 +960,14 @@ func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
+func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
 	(*v) = word != 0
 	off += 4
@@ -991,13 +976,13 @@ func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xd
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
 	off += 4
 	return off, nil
@@ -1038,29 +1023,23 @@ func (v *Init) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Init) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Init) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Init) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1102,7 +1081,10 @@ func (v *Init) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Start)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), 4294967295, "xchar.Init:Start")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), 4294967295, "xchar.Init:Start")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Start)))
@@ -1111,7 +1093,10 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "xchar.Init:Start[].Data", i)
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -1120,13 +1105,19 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, p.Data)
 	}
 	if uint64(len(v.NoChange)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), 4294967295, "xchar.Init:NoChange")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), 4294967295, "xchar.Init:NoChange")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.NoChange)))
 	off += 4
 	s2 := v.NoChange[:]
 	for i2 := range s2 {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s2[i2])
 		off += 4
@@ -1135,50 +1126,50 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Init:Start")
+func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
-	if v.Start, err = xdr.Resize(d, v.Start, int(n), 32, off); err != nil {
-		return off, err.In("xchar.Init:Start")
+	if err = xdr.Resize(d, &v.Start, int(n), 32, off); err != nil {
+		return 0, xdr.In(err, "xchar.Init:Start")
 	}
 	s := v.Start[:]
 	for i := range s {
 		p := &s[i]
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Init:Start", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
 		}
-		p.Data = d.Bytes(b, off, int(n2))
+		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Init:NoChange")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
 	}
-	if v.NoChange, err = xdr.Resize(d, v.NoChange, int(n3), 4, off); err != nil {
-		return off, err.In("xchar.Init:NoChange")
+	if err = xdr.Resize(d, &v.NoChange, int(n3), 4, off); err != nil {
+		return 0, xdr.In(err, "xchar.Init:NoChange")
 	}
 	s2 := v.NoChange[:]
 	for i2 := range s2 {
@@ -1191,38 +1182,38 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Init:Start")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Init:Start", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Init:Start", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Init:NoChange")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
 	}
 	off += int(n3) * 4
 	return off, nil
@@ -1257,29 +1248,23 @@ func (v *Req) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Req) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1321,7 +1306,10 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Want)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), 4294967295, "xchar.Req:Want")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), 4294967295, "xchar.Req:Want")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Want)))
@@ -1330,7 +1318,10 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > 4294967295 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "Data").At("xchar.Req:Want", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "xchar.Req:Want[].Data", i)
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -1342,37 +1333,37 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Req:Want")
+func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
 	}
-	if v.Want, err = xdr.Resize(d, v.Want, int(n), 32, off); err != nil {
-		return off, err.In("xchar.Req:Want")
+	if err = xdr.Resize(d, &v.Want, int(n), 32, off); err != nil {
+		return 0, xdr.In(err, "xchar.Req:Want")
 	}
 	s := v.Want[:]
 	for i := range s {
 		p := &s[i]
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Req:Want", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Req:Want[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Req:Want", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Req:Want", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
 		}
-		p.Data = d.Bytes(b, off, int(n2))
+		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -1380,27 +1371,27 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Req:Want")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Which").At("xchar.Req:Want", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "xchar.Req:Want[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Data").At("xchar.Req:Want", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Data").At("xchar.Req:Want", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -1437,29 +1428,23 @@ func (v *Resp) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Resp) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Resp) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Resp) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1501,37 +1486,55 @@ func (v *Resp) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Done)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), 4294967295, "xchar.Resp:Done")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), 4294967295, "xchar.Resp:Done")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Done)))
 	off += 4
 	s := v.Done[:]
 	for i := range s {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s[i])
 		off += 4
 	}
 	if uint64(len(v.Rejected)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), 4294967295, "xchar.Resp:Rejected")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), 4294967295, "xchar.Resp:Rejected")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Rejected)))
 	off += 4
 	s2 := v.Rejected[:]
 	for i2 := range s2 {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s2[i2])
 		off += 4
 	}
 	if uint64(len(v.Pending)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), 4294967295, "xchar.Resp:Pending")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), 4294967295, "xchar.Resp:Pending")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Pending)))
 	off += 4
 	s3 := v.Pending[:]
 	for i3 := range s3 {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s3[i3])
 		off += 4
@@ -1540,19 +1543,19 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Done")
+func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
-	if v.Done, err = xdr.Resize(d, v.Done, int(n), 4, off); err != nil {
-		return off, err.In("xchar.Resp:Done")
+	if err = xdr.Resize(d, &v.Done, int(n), 4, off); err != nil {
+		return 0, xdr.In(err, "xchar.Resp:Done")
 	}
 	s := v.Done[:]
 	for i := range s {
@@ -1560,17 +1563,17 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		s[i] = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
-	if v.Rejected, err = xdr.Resize(d, v.Rejected, int(n2), 4, off); err != nil {
-		return off, err.In("xchar.Resp:Rejected")
+	if err = xdr.Resize(d, &v.Rejected, int(n2), 4, off); err != nil {
+		return 0, xdr.In(err, "xchar.Resp:Rejected")
 	}
 	s2 := v.Rejected[:]
 	for i2 := range s2 {
@@ -1578,17 +1581,17 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		s2[i2] = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Pending")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
 	}
-	if v.Pending, err = xdr.Resize(d, v.Pending, int(n3), 4, off); err != nil {
-		return off, err.In("xchar.Resp:Pending")
+	if err = xdr.Resize(d, &v.Pending, int(n3), 4, off); err != nil {
+		return 0, xdr.In(err, "xchar.Resp:Pending")
 	}
 	s3 := v.Pending[:]
 	for i3 := range s3 {
@@ -1601,34 +1604,34 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Done")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
 	off += int(n) * 4
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
 	off += int(n2) * 4
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Resp:Pending")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
 	}
 	off += int(n3) * 4
 	return off, nil
@@ -1663,29 +1666,23 @@ func (v *Upd) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Upd) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Upd) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Upd) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1727,7 +1724,10 @@ func (v *Upd) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Now.Data)) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), 4294967295, "xchar.Upd:Now.Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), 4294967295, "xchar.Upd:Now.Data")
+	}
+	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Now.Which))
@@ -1741,29 +1741,29 @@ func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
+func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Now.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
 	}
-	v.Now.Data = d.Bytes(b, off, int(n))
+	v.Now.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
 	v.PendClear = word != 0
 	off += 4
@@ -1772,26 +1772,26 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
 	off += 4
 	return off, nil

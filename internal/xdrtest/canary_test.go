@@ -49,7 +49,7 @@ func (v *item[F]) XDRSize() int {
 func (v *item[F]) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.XDRSize(); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
-			return err.Of("item")
+			return err
 		}
 	}
 	b, off := e.Output()
@@ -84,18 +84,18 @@ func (v *item[F]) UnmarshalBinary(b []byte) error {
 // scan holds the bytes of an item at off against the rules in force.
 func (v *item[F]) scan(b []byte, off int, bools, pads bool) (flag, n uint32, err *xdr.Error) {
 	if len(b)-off < 8 {
-		return 0, 0, xdr.Short(b, off, 8, "Flag")
+		return 0, 0, xdr.Short(b, off, 8, "item:Flag")
 	}
 	flag, n = binary.BigEndian.Uint32(b[off:]), binary.BigEndian.Uint32(b[off+4:])
 	if flag > 1 && bools && !has[F, lax]() {
-		return 0, 0, xdr.Fail(xdr.CodeBool, off, uint64(flag), 1, "Flag")
+		return 0, 0, xdr.Fail(xdr.CodeBool, off, uint64(flag), 1, "item:Flag")
 	}
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, 0, xdr.Short(b, off, xdr.Padded(int(n)), "Data")
+		return 0, 0, xdr.Short(b, off, xdr.Padded(int(n)), "item:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && pads {
-		return 0, 0, xdr.Fail(xdr.CodePadding, off+int(n), 1, 0, "Data")
+		return 0, 0, xdr.Fail(xdr.CodePadding, off+int(n), 1, 0, "item:Data")
 	}
 	return flag, n, nil
 }
@@ -111,7 +111,6 @@ func (v *item[F]) CheckXDR(b []byte) (int, error) {
 func (v *item[F]) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	_, n, err := v.scan(b, off, c.Refuses(xdr.CodeBool), c.Refuses(xdr.CodePadding))
 	if err != nil && !has[F, blind]() {
-		_ = err.Of("item")
 		return off, err
 	}
 	return off + 8 + xdr.Padded(int(n)), nil
@@ -127,7 +126,7 @@ func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {
 	}
 	flag, n, err := v.scan(b, off, d.Refuses(xdr.CodeBool), d.Refuses(xdr.CodePadding))
 	if err != nil {
-		return err.Of("item")
+		return err
 	}
 	v.Flag = flag != 0 != has[F, swapped]()
 	off += 8
@@ -140,7 +139,7 @@ func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {
 	case has[F, keeper]():
 		v.Data = b[off : off+int(n)]
 	default:
-		v.Data = d.Bytes(b, off, int(n))
+		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 	}
 	d.Advance(off + xdr.Padded(int(n)))
 	return nil

@@ -253,33 +253,33 @@ func EachAuthSysParmsGids(b []byte) iter.Seq2[uint32, error] {
 	}
 }
 func walkAuthSysParmsGids(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
 	}
 	for range int(n2) {
 		from := off

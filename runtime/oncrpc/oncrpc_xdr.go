@@ -64,29 +64,23 @@ func (v *Flavor) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Flavor) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Flavor) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Flavor) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -127,6 +121,9 @@ func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
 	off += 4
@@ -134,9 +131,9 @@ func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.Flavor:")
+func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = Flavor(binary.BigEndian.Uint32(w[0:4]))
@@ -146,8 +143,8 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.Flavor:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	off += 4
 	return off, nil
@@ -180,29 +177,23 @@ func (v *OpaqueAuth) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -244,7 +235,10 @@ func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body")
+	}
+	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Body))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Flavor))
@@ -255,44 +249,44 @@ func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
+func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	v.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
 	}
-	v.Body = d.Bytes(b, off, int(n))
+	v.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -341,29 +335,23 @@ func (v *MsgType) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *MsgType) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *MsgType) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *MsgType) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -405,7 +393,10 @@ func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.MsgType:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.MsgType:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -414,14 +405,14 @@ func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.MsgType:")
+func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.MsgType:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	(*v) = enum
 	off += 4
@@ -430,13 +421,13 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.MsgType:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.MsgType:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	off += 4
 	return off, nil
@@ -484,29 +475,23 @@ func (v *ReplyStat) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -548,7 +533,10 @@ func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.ReplyStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.ReplyStat:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -557,14 +545,14 @@ func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
+func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	(*v) = enum
 	off += 4
@@ -573,13 +561,13 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	off += 4
 	return off, nil
@@ -639,29 +627,23 @@ func (v *AcceptStat) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -703,7 +685,10 @@ func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.AcceptStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.AcceptStat:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -712,14 +697,14 @@ func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
+func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	(*v) = enum
 	off += 4
@@ -728,13 +713,13 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	off += 4
 	return off, nil
@@ -782,29 +767,23 @@ func (v *RejectStat) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *RejectStat) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RejectStat) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *RejectStat) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -846,7 +825,10 @@ func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.RejectStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.RejectStat:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -855,14 +837,14 @@ func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
+func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	(*v) = enum
 	off += 4
@@ -871,13 +853,13 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	off += 4
 	return off, nil
@@ -949,29 +931,23 @@ func (v *AuthStat) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *AuthStat) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *AuthStat) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *AuthStat) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1012,6 +988,9 @@ func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
 	off += 4
@@ -1019,9 +998,9 @@ func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
+func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	w := b[off : off+4 : off+4]
 	(*v) = AuthStat(binary.BigEndian.Uint32(w[0:4]))
@@ -1031,8 +1010,8 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	off += 4
 	return off, nil
@@ -1061,29 +1040,23 @@ func (v *VersionRange) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1124,6 +1097,9 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
 	binary.BigEndian.PutUint32(w[4:8], v.High)
@@ -1132,9 +1108,9 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
+func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
 	}
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1145,8 +1121,8 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
 	}
 	off += 8
 	return off, nil
@@ -1185,29 +1161,23 @@ func (v *CallBody) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *CallBody) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CallBody) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *CallBody) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1249,7 +1219,13 @@ func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Cred.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body")
+	}
+	if len(v.Verf.Body) > 400 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Cred.Body))+28, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body")
+	}
+	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Cred.Body))+xdr.Padded(len(v.Verf.Body))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Rpcvers)
@@ -1260,9 +1236,6 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Cred.Body)))
 	off += 24
 	off = xdr.PutOpaque(b, off, v.Cred.Body)
-	if len(v.Verf.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body")
-	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verf.Body)))
@@ -1272,9 +1245,9 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 24 {
-		return off, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
+func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 24) {
+		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
 	}
 	w := b[off : off+24 : off+24]
 	v.Rpcvers = binary.BigEndian.Uint32(w[0:4])
@@ -1285,69 +1258,69 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
 	}
-	v.Cred.Body = d.Bytes(b, off, int(n))
+	v.Cred.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
 	}
 	w = b[off : off+8 : off+8]
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n2 > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
 	}
-	v.Verf.Body = d.Bytes(b, off, int(n2))
+	v.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 24 {
-		return off, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
+	if xdr.Lacks(b, off, 24) {
+		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
 	}
 	w := b[off : off+24 : off+24]
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n2 > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
@@ -1389,29 +1362,23 @@ func (v *ReplyData) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReplyData) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReplyData) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReplyData) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1453,7 +1420,10 @@ func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1461,6 +1431,9 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	switch v.Stat {
 	case Success:
 	case ProgMismatch:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.MismatchInfo.Low)
 		binary.BigEndian.PutUint32(w[4:8], v.MismatchInfo.High)
@@ -1471,31 +1444,32 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Stat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
+func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind AcceptStat
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
 	}
-	v.Stat = enum
+	kind = enum
 	off += 4
-	if v.Stat != old {
-		switch old {
+	if kind != v.Stat {
+		switch v.Stat {
 		case Success:
 		case ProgMismatch:
 			v.MismatchInfo.ResetXDR()
 		default:
 		}
+		v.Stat = kind
 	}
-	switch v.Stat {
+	switch kind {
 	case Success:
 	case ProgMismatch:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1509,21 +1483,21 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind AcceptStat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case Success:
 	case ProgMismatch:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
 		}
 		off += 8
 	default:
@@ -1570,29 +1544,23 @@ func (v *AcceptedReply) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1634,22 +1602,28 @@ func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Verf.Body) > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body")
+	}
+	if !v.Data.Stat.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Verf.Body))+8, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat")
+	}
+	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Verf.Body))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verf.Body)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Verf.Body)
-	if !v.Data.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat")
-	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Data.Stat))
 	off += 4
 	switch v.Data.Stat {
 	case Success:
 	case ProgMismatch:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Data.MismatchInfo.Low)
 		binary.BigEndian.PutUint32(w[4:8], v.Data.MismatchInfo.High)
@@ -1660,49 +1634,50 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
+func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
 	}
-	v.Verf.Body = d.Bytes(b, off, int(n))
+	v.Verf.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	old := v.Data.Stat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
+	var kind AcceptStat
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	w = b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
 	}
-	v.Data.Stat = enum
+	kind = enum
 	off += 4
-	if v.Data.Stat != old {
-		switch old {
+	if kind != v.Data.Stat {
+		switch v.Data.Stat {
 		case Success:
 		case ProgMismatch:
 			v.Data.MismatchInfo.ResetXDR()
 		default:
 		}
+		v.Data.Stat = kind
 	}
-	switch v.Data.Stat {
+	switch kind {
 	case Success:
 	case ProgMismatch:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1715,38 +1690,38 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	off += xdr.Padded(int(n))
 	var kind AcceptStat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	w = b[off : off+4 : off+4]
 	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case Success:
 	case ProgMismatch:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
 		}
 		off += 8
 	default:
@@ -1787,29 +1762,23 @@ func (v *RejectedReply) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1851,66 +1820,76 @@ func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
 	off += 4
 	switch v.Stat {
 	case RPCMismatch:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.MismatchInfo.Low)
 		binary.BigEndian.PutUint32(w[4:8], v.MismatchInfo.High)
 		off += 8
 	case AuthError:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.AuthStat))
 		off += 4
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Stat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
+func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind RejectStat
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
 	}
-	v.Stat = enum
+	kind = enum
 	off += 4
-	if v.Stat != old {
-		switch old {
+	if kind != v.Stat {
+		switch v.Stat {
 		case RPCMismatch:
 			v.MismatchInfo.ResetXDR()
 		case AuthError:
 			v.AuthStat = 0
 		}
+		v.Stat = kind
 	}
-	switch v.Stat {
+	switch kind {
 	case RPCMismatch:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 		v.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case AuthError:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
 		}
 		w := b[off : off+4 : off+4]
 		v.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
@@ -1918,29 +1897,29 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind RejectStat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case RPCMismatch:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
 		}
 		off += 8
 	case AuthError:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
 		}
 		off += 4
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
@@ -1997,29 +1976,23 @@ func (v *ReplyBody) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2061,7 +2034,10 @@ func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stat.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -2069,22 +2045,28 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	switch v.Stat {
 	case Accepted:
 		if len(v.Accepted.Verf.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+		}
+		if !v.Accepted.Data.Stat.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Accepted.Verf.Body))+8, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+		}
+		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Accepted.Verf.Body))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Accepted.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Accepted.Verf.Body)))
 		off += 8
 		off = xdr.PutOpaque(b, off, v.Accepted.Verf.Body)
-		if !v.Accepted.Data.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
-		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Accepted.Data.Stat))
 		off += 4
 		switch v.Accepted.Data.Stat {
 		case Success:
 		case ProgMismatch:
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Accepted.Data.MismatchInfo.Low)
 			binary.BigEndian.PutUint32(w[4:8], v.Accepted.Data.MismatchInfo.High)
@@ -2093,95 +2075,106 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		}
 	case Denied:
 		if !v.Rejected.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Rejected.Stat))
 		off += 4
 		switch v.Rejected.Stat {
 		case RPCMismatch:
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Rejected.MismatchInfo.Low)
 			binary.BigEndian.PutUint32(w[4:8], v.Rejected.MismatchInfo.High)
 			off += 8
 		case AuthError:
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Rejected.AuthStat))
 			off += 4
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Stat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
+func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind ReplyStat
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
 	}
-	v.Stat = enum
+	kind = enum
 	off += 4
-	if v.Stat != old {
-		switch old {
+	if kind != v.Stat {
+		switch v.Stat {
 		case Accepted:
 			v.Accepted.ResetXDR()
 		case Denied:
 			v.Rejected.ResetXDR()
 		}
+		v.Stat = kind
 	}
-	switch v.Stat {
+	switch kind {
 	case Accepted:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
 		}
 		w := b[off : off+8 : off+8]
 		v.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
-		v.Accepted.Verf.Body = d.Bytes(b, off, int(n))
+		v.Accepted.Verf.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-		old2 := v.Accepted.Data.Stat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
+		var kind2 AcceptStat
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		w = b[off : off+4 : off+4]
 		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
-		v.Accepted.Data.Stat = enum2
+		kind2 = enum2
 		off += 4
-		if v.Accepted.Data.Stat != old2 {
-			switch old2 {
+		if kind2 != v.Accepted.Data.Stat {
+			switch v.Accepted.Data.Stat {
 			case Success:
 			case ProgMismatch:
 				v.Accepted.Data.MismatchInfo.ResetXDR()
 			default:
 			}
+			v.Accepted.Data.Stat = kind2
 		}
-		switch v.Accepted.Data.Stat {
+		switch kind2 {
 		case Success:
 		case ProgMismatch:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
 			}
 			w := b[off : off+8 : off+8]
 			v.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -2190,46 +2183,47 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		default:
 		}
 	case Denied:
-		old3 := v.Rejected.Stat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
+		var kind3 RejectStat
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
-		v.Rejected.Stat = enum3
+		kind3 = enum3
 		off += 4
-		if v.Rejected.Stat != old3 {
-			switch old3 {
+		if kind3 != v.Rejected.Stat {
+			switch v.Rejected.Stat {
 			case RPCMismatch:
 				v.Rejected.MismatchInfo.ResetXDR()
 			case AuthError:
 				v.Rejected.AuthStat = 0
 			}
+			v.Rejected.Stat = kind3
 		}
-		switch v.Rejected.Stat {
+		switch kind3 {
 		case RPCMismatch:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
 			}
 			w := b[off : off+8 : off+8]
 			v.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 			v.Rejected.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		case AuthError:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
 			}
 			w := b[off : off+4 : off+4]
 			v.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
@@ -2237,82 +2231,82 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ReplyStat
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	w := b[off : off+4 : off+4]
 	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case Accepted:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
 		}
 		w := b[off : off+8 : off+8]
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		off += xdr.Padded(int(n))
 		var kind2 AcceptStat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		w = b[off : off+4 : off+4]
 		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case Success:
 		case ProgMismatch:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
 			}
 			off += 8
 		default:
 		}
 	case Denied:
 		var kind3 RejectStat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		kind3 = enum3
 		off += 4
 		switch kind3 {
 		case RPCMismatch:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
 			}
 			off += 8
 		case AuthError:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
 			}
 			off += 4
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
@@ -2377,29 +2371,23 @@ func (v *Body) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Body) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Body) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2441,7 +2429,10 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Type.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -2449,7 +2440,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Type {
 	case Call:
 		if len(v.Call.Cred.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body")
+		}
+		if len(v.Call.Verf.Body) > 400 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+28, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body")
+		}
+		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], v.Call.Rpcvers)
@@ -2460,9 +2457,6 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Call.Cred.Body)))
 		off += 24
 		off = xdr.PutOpaque(b, off, v.Call.Cred.Body)
-		if len(v.Call.Verf.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body")
-		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Call.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Call.Verf.Body)))
@@ -2470,7 +2464,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Call.Verf.Body)
 	case Reply:
 		if !v.Reply.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Stat))
@@ -2478,22 +2475,28 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Reply.Stat {
 		case Accepted:
 			if len(v.Reply.Accepted.Verf.Body) > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
+			}
+			if !v.Reply.Accepted.Data.Stat.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Reply.Accepted.Verf.Body))+8, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+			}
+			if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Reply.Accepted.Verf.Body))) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Verf.Flavor))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Reply.Accepted.Verf.Body)))
 			off += 8
 			off = xdr.PutOpaque(b, off, v.Reply.Accepted.Verf.Body)
-			if !v.Reply.Accepted.Data.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
-			}
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Reply.Accepted.Data.Stat {
 			case Success:
 			case ProgMismatch:
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Reply.Accepted.Data.MismatchInfo.Low)
 				binary.BigEndian.PutUint32(w[4:8], v.Reply.Accepted.Data.MismatchInfo.High)
@@ -2502,58 +2505,68 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		case Denied:
 			if !v.Reply.Rejected.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
 			off += 4
 			switch v.Reply.Rejected.Stat {
 			case RPCMismatch:
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Reply.Rejected.MismatchInfo.Low)
 				binary.BigEndian.PutUint32(w[4:8], v.Reply.Rejected.MismatchInfo.High)
 				off += 8
 			case AuthError:
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+4 : off+4]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.AuthStat))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Type
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.Body:Type")
+func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind MsgType
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
 	}
-	v.Type = enum
+	kind = enum
 	off += 4
-	if v.Type != old {
-		switch old {
+	if kind != v.Type {
+		switch v.Type {
 		case Call:
 			v.Call.ResetXDR()
 		case Reply:
 			v.Reply.ResetXDR()
 		}
+		v.Type = kind
 	}
-	switch v.Type {
+	switch kind {
 	case Call:
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		v.Call.Rpcvers = binary.BigEndian.Uint32(w[0:4])
@@ -2564,98 +2577,100 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
 		}
-		v.Call.Cred.Body = d.Bytes(b, off, int(n))
+		v.Call.Cred.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		v.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
 		}
-		v.Call.Verf.Body = d.Bytes(b, off, int(n2))
+		v.Call.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case Reply:
-		old2 := v.Reply.Stat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
+		var kind2 ReplyStat
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
 		}
-		v.Reply.Stat = enum2
+		kind2 = enum2
 		off += 4
-		if v.Reply.Stat != old2 {
-			switch old2 {
+		if kind2 != v.Reply.Stat {
+			switch v.Reply.Stat {
 			case Accepted:
 				v.Reply.Accepted.ResetXDR()
 			case Denied:
 				v.Reply.Rejected.ResetXDR()
 			}
+			v.Reply.Stat = kind2
 		}
-		switch v.Reply.Stat {
+		switch kind2 {
 		case Accepted:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			v.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
-			v.Reply.Accepted.Verf.Body = d.Bytes(b, off, int(n3))
+			v.Reply.Accepted.Verf.Body = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
-			old3 := v.Reply.Accepted.Data.Stat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
+			var kind3 AcceptStat
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
-			v.Reply.Accepted.Data.Stat = enum3
+			kind3 = enum3
 			off += 4
-			if v.Reply.Accepted.Data.Stat != old3 {
-				switch old3 {
+			if kind3 != v.Reply.Accepted.Data.Stat {
+				switch v.Reply.Accepted.Data.Stat {
 				case Success:
 				case ProgMismatch:
 					v.Reply.Accepted.Data.MismatchInfo.ResetXDR()
 				default:
 				}
+				v.Reply.Accepted.Data.Stat = kind3
 			}
-			switch v.Reply.Accepted.Data.Stat {
+			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Reply.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -2664,49 +2679,50 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			default:
 			}
 		case Denied:
-			old4 := v.Reply.Rejected.Stat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
+			var kind4 RejectStat
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
-			v.Reply.Rejected.Stat = enum4
+			kind4 = enum4
 			off += 4
-			if v.Reply.Rejected.Stat != old4 {
-				switch old4 {
+			if kind4 != v.Reply.Rejected.Stat {
+				switch v.Reply.Rejected.Stat {
 				case RPCMismatch:
 					v.Reply.Rejected.MismatchInfo.ResetXDR()
 				case AuthError:
 					v.Reply.Rejected.AuthStat = 0
 				}
+				v.Reply.Rejected.Stat = kind4
 			}
-			switch v.Reply.Rejected.Stat {
+			switch kind4 {
 			case RPCMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Reply.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 				v.Reply.Rejected.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			case AuthError:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
 				}
 				w := b[off : off+4 : off+4]
 				v.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
@@ -2714,131 +2730,131 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind MsgType
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "oncrpc.Body:Type")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case Call:
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
 		}
 		off += xdr.Padded(int(n))
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
 		var kind2 ReplyStat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case Accepted:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
 			var kind3 AcceptStat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			kind3 = enum3
 			off += 4
 			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				off += 8
 			default:
 			}
 		case Denied:
 			var kind4 RejectStat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			kind4 = enum4
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
 				}
 				off += 8
 			case AuthError:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
 				}
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
@@ -2902,29 +2918,23 @@ func (v *Message) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Message) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Message) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2966,7 +2976,10 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Body.Type.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -2975,7 +2988,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Body.Type {
 	case Call:
 		if len(v.Body.Call.Cred.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body")
+		}
+		if len(v.Body.Call.Verf.Body) > 400 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body")
+		}
+		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Body.Call.Cred.Body))+xdr.Padded(len(v.Body.Call.Verf.Body))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Call.Rpcvers)
@@ -2986,9 +3005,6 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Body.Call.Cred.Body)))
 		off += 24
 		off = xdr.PutOpaque(b, off, v.Body.Call.Cred.Body)
-		if len(v.Body.Call.Verf.Body) > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body")
-		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Call.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body.Call.Verf.Body)))
@@ -2996,7 +3012,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Body.Call.Verf.Body)
 	case Reply:
 		if !v.Body.Reply.Stat.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
@@ -3004,22 +3023,28 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Body.Reply.Stat {
 		case Accepted:
 			if len(v.Body.Reply.Accepted.Verf.Body) > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+			}
+			if !v.Body.Reply.Accepted.Data.Stat.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))+8, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+			}
+			if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Accepted.Verf.Flavor))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body.Reply.Accepted.Verf.Body)))
 			off += 8
 			off = xdr.PutOpaque(b, off, v.Body.Reply.Accepted.Verf.Body)
-			if !v.Body.Reply.Accepted.Data.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
-			}
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Body.Reply.Accepted.Data.Stat {
 			case Success:
 			case ProgMismatch:
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Body.Reply.Accepted.Data.MismatchInfo.Low)
 				binary.BigEndian.PutUint32(w[4:8], v.Body.Reply.Accepted.Data.MismatchInfo.High)
@@ -3028,59 +3053,69 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		case Denied:
 			if !v.Body.Reply.Rejected.Stat.Valid() {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Rejected.Stat))
 			off += 4
 			switch v.Body.Reply.Rejected.Stat {
 			case RPCMismatch:
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Body.Reply.Rejected.MismatchInfo.Low)
 				binary.BigEndian.PutUint32(w[4:8], v.Body.Reply.Rejected.MismatchInfo.High)
 				off += 8
 			case AuthError:
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Full()
+				}
 				w := b[off : off+4 : off+4]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Rejected.AuthStat))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Body.Type
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.Message:XID")
+func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind MsgType
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
 	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
 	}
-	v.Body.Type = enum
+	kind = enum
 	off += 8
-	if v.Body.Type != old {
-		switch old {
+	if kind != v.Body.Type {
+		switch v.Body.Type {
 		case Call:
 			v.Body.Call.ResetXDR()
 		case Reply:
 			v.Body.Reply.ResetXDR()
 		}
+		v.Body.Type = kind
 	}
-	switch v.Body.Type {
+	switch kind {
 	case Call:
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		v.Body.Call.Rpcvers = binary.BigEndian.Uint32(w[0:4])
@@ -3091,98 +3126,100 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
 		}
-		v.Body.Call.Cred.Body = d.Bytes(b, off, int(n))
+		v.Body.Call.Cred.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		v.Body.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
 		}
-		v.Body.Call.Verf.Body = d.Bytes(b, off, int(n2))
+		v.Body.Call.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case Reply:
-		old2 := v.Body.Reply.Stat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
+		var kind2 ReplyStat
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
-		v.Body.Reply.Stat = enum2
+		kind2 = enum2
 		off += 4
-		if v.Body.Reply.Stat != old2 {
-			switch old2 {
+		if kind2 != v.Body.Reply.Stat {
+			switch v.Body.Reply.Stat {
 			case Accepted:
 				v.Body.Reply.Accepted.ResetXDR()
 			case Denied:
 				v.Body.Reply.Rejected.ResetXDR()
 			}
+			v.Body.Reply.Stat = kind2
 		}
-		switch v.Body.Reply.Stat {
+		switch kind2 {
 		case Accepted:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			v.Body.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
-			v.Body.Reply.Accepted.Verf.Body = d.Bytes(b, off, int(n3))
+			v.Body.Reply.Accepted.Verf.Body = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
-			old3 := v.Body.Reply.Accepted.Data.Stat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+			var kind3 AcceptStat
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
-			v.Body.Reply.Accepted.Data.Stat = enum3
+			kind3 = enum3
 			off += 4
-			if v.Body.Reply.Accepted.Data.Stat != old3 {
-				switch old3 {
+			if kind3 != v.Body.Reply.Accepted.Data.Stat {
+				switch v.Body.Reply.Accepted.Data.Stat {
 				case Success:
 				case ProgMismatch:
 					v.Body.Reply.Accepted.Data.MismatchInfo.ResetXDR()
 				default:
 				}
+				v.Body.Reply.Accepted.Data.Stat = kind3
 			}
-			switch v.Body.Reply.Accepted.Data.Stat {
+			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -3191,49 +3228,50 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			default:
 			}
 		case Denied:
-			old4 := v.Body.Reply.Rejected.Stat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
+			var kind4 RejectStat
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
-			v.Body.Reply.Rejected.Stat = enum4
+			kind4 = enum4
 			off += 4
-			if v.Body.Reply.Rejected.Stat != old4 {
-				switch old4 {
+			if kind4 != v.Body.Reply.Rejected.Stat {
+				switch v.Body.Reply.Rejected.Stat {
 				case RPCMismatch:
 					v.Body.Reply.Rejected.MismatchInfo.ResetXDR()
 				case AuthError:
 					v.Body.Reply.Rejected.AuthStat = 0
 				}
+				v.Body.Reply.Rejected.Stat = kind4
 			}
-			switch v.Body.Reply.Rejected.Stat {
+			switch kind4 {
 			case RPCMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 				v.Body.Reply.Rejected.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			case AuthError:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
 				}
 				w := b[off : off+4 : off+4]
 				v.Body.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
@@ -3241,131 +3279,131 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind MsgType
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.Message:XID")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
 	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
 	}
 	kind = enum
 	off += 8
 	switch kind {
 	case Call:
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		off += xdr.Padded(int(n))
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
 		var kind2 ReplyStat
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case Accepted:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
 			var kind3 AcceptStat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
 			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			kind3 = enum3
 			off += 4
 			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				off += 8
 			default:
 			}
 		case Denied:
 			var kind4 RejectStat
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			kind4 = enum4
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				off += 8
 			case AuthError:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
 				}
 				off += 4
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
@@ -3404,29 +3442,23 @@ func (v *AuthSysParms) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3468,16 +3500,19 @@ func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.MachineName) > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName")
+	}
+	if len(v.Gids) > 16 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids")
+	}
+	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Stamp)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachineName)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.MachineName)
-	if len(v.Gids) > 16 {
-		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids")
-	}
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.UID)
 	binary.BigEndian.PutUint32(w[4:8], v.GID)
@@ -3485,6 +3520,9 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	off += 12
 	s := v.Gids[:]
 	for i := range s {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], s[i])
 		off += 4
@@ -3493,28 +3531,28 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
+func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}
 	w := b[off : off+8 : off+8]
 	v.Stamp = binary.BigEndian.Uint32(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
 	}
-	v.MachineName = d.Bytes(b, off, int(n))
+	v.MachineName = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
 	}
 	w = b[off : off+12 : off+12]
 	v.UID = binary.BigEndian.Uint32(w[0:4])
@@ -3522,13 +3560,13 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
 	}
-	if v.Gids, err = xdr.Resize(d, v.Gids, int(n2), 4, off); err != nil {
-		return off, err.In("oncrpc.AuthSysParms:Gids")
+	if err = xdr.Resize(d, &v.Gids, int(n2), 4, off); err != nil {
+		return 0, xdr.In(err, "oncrpc.AuthSysParms:Gids")
 	}
 	s := v.Gids[:]
 	for i := range s {
@@ -3541,33 +3579,33 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Erro
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
 	}
 	off += int(n2) * 4
 	return off, nil

@@ -89,10 +89,10 @@ type Checkable interface {
 // it: it fails where DecodeXDR would, but for the memory budget. Items out of
 // line are not known to it: the stream must be whole.
 func (d *Decoder) Check(v Checkable) error {
-	off, err := v.SkipXDR(&d.checker, d.buf, d.off)
+	off, err := v.SkipXDR(&d.checker, d.Buf, d.Off)
 	if err != nil {
 		return err
 	}
-	d.off = off
+	d.Off = off
 	return nil
 }

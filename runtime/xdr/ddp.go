@@ -145,7 +145,7 @@ func (d *Decoder) ExpectAt(base uint64, items []Item) {
 
 func (d *Decoder) reinsert(m matchMode, base uint64, sites []Site, items []Item) {
 	d.mode, d.chunks, d.sites = m, items, sites
-	d.base = base - uint64(d.off)
+	d.base = base - uint64(d.Off)
 	d.inserted, d.outside, d.within = 0, 0, false
 	if m != matchPlaced {
 		for _, it := range items {
@@ -165,7 +165,7 @@ func (d *Decoder) Within(on bool) { d.within = on }
 
 // Take returns the item of n bytes that belongs at offset off of the input,
 // and whether it is out of line. For generated code.
-func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, *Error) {
+func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, error) {
 	it := &d.chunks[0]
 	switch d.mode {
 	case matchPosition, matchPlaced:
@@ -196,7 +196,7 @@ func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, *Error) {
 
 // TakeArray is Take for an array of n elements that take at least (or, where
 // fixed, just) size bytes each. For generated code.
-func (d *Decoder) TakeArray(s Site, off int, n uint32, size int, fixed bool) ([]byte, bool, *Error) {
+func (d *Decoder) TakeArray(s Site, off int, n uint32, size int, fixed bool) ([]byte, bool, error) {
 	want := uint64(n) * uint64(size)
 	it := &d.chunks[0]
 	if got := uint64(len(it.Data)); !fixed && got > want {
@@ -215,7 +215,7 @@ func (d *Decoder) TakeArray(s Site, off int, n uint32, size int, fixed bool) ([]
 func (d *Decoder) chunksDone() error {
 	for _, it := range d.chunks {
 		if it.Data != nil {
-			return Fail(CodeChunk, d.off, uint64(len(it.Data)), 0, "")
+			return Fail(CodeChunk, d.Off, uint64(len(it.Data)), 0, "")
 		}
 	}
 	return nil

@@ -43,17 +43,24 @@ type DecoderOptions struct {
 // checker is Checker, embedded without showing as a field.
 type checker = Checker
 
+// input is what a Decoder reads. It has names that generated code sees: with
+// methods in their place DecodeXDR would be too large to be inlined.
+type input struct {
+	Buf []byte // for generated code
+	Off int    // for generated code: the offset of the next byte
+}
+
 // Decoder reads values from a buffer. The zero Decoder is at the end of an
-// empty input; it is not for concurrent use.
+// empty input; it is not for concurrent use. After an error it is of no use until
+// Reset.
 type Decoder struct {
 	checker // its rules
-	buf     []byte
-	off     int
-	alias   bool
-	used    bool   // one of the following is not as after Reset
-	mem     uint64 // bytes charged to the budget
-	arena   []byte
-	slabs   []slab
+	input
+	alias bool
+	used  bool   // one of the following is not as after Reset
+	mem   uint64 // bytes charged to the budget
+	arena []byte
+	slabs []slab
 
 	chunks   []Item // out of line items still to be taken
 	mode     matchMode
@@ -78,7 +85,7 @@ func NewDecoder(b []byte, opt *DecoderOptions) *Decoder {
 // Reset makes d read from b. Values decoded earlier in aliasing mode
 // are invalid from here on.
 func (d *Decoder) Reset(b []byte) {
-	d.buf, d.off, d.depth = b, 0, 0
+	d.Buf, d.Off, d.depth = b, 0, 0
 	if d.used {
 		d.resetUsed()
 	}
@@ -107,44 +114,45 @@ func limit(set, def int) int {
 	return def
 }
 
-// Input returns the whole input and the offset of the next byte. For
-// generated code.
-func (d *Decoder) Input() ([]byte, int) { return d.buf, d.off }
+// Input returns the whole input and the offset of the next byte, for a decoder
+// written by hand.
+func (d *Decoder) Input() ([]byte, int) { return d.Buf, d.Off }
 
-// Advance makes off the offset of the next byte. For generated code.
-func (d *Decoder) Advance(off int) { d.off = off }
+// Advance makes off the offset of the next byte.
+func (d *Decoder) Advance(off int) { d.Off = off }
 
 // Offset returns how many bytes have been read.
-func (d *Decoder) Offset() int { return d.off }
+func (d *Decoder) Offset() int { return d.Off }
 
 // Rest returns the bytes not yet read, a slice of the input.
-func (d *Decoder) Rest() []byte { return d.buf[d.off:] }
+func (d *Decoder) Rest() []byte { return d.Buf[d.Off:] }
 
 // Done returns an error if bytes of the input, or items out of line, are left
 // over.
 func (d *Decoder) Done() error {
-	if n := len(d.buf) - d.off; n != 0 && d.Refuses(CodeTrailing) {
-		return Fail(CodeTrailing, d.off, uint64(n), 0, "")
+	if n := len(d.Buf) - d.Off; n != 0 && d.Refuses(CodeTrailing) {
+		return Fail(CodeTrailing, d.Off, uint64(n), 0, "")
 	}
 	return d.chunksDone()
 }
 
-// Bytes returns the n bytes at off, as the mode says. For generated code,
-// which has checked that they are there.
-func (d *Decoder) Bytes(b []byte, off, n int) []byte {
+// Bytes returns data, a part of the input without spare capacity, as the mode
+// says. For generated code.
+func (d *Decoder) Bytes(data []byte) []byte {
 	if d.alias {
-		return b[off : off+n : off+n]
+		return data
 	}
-	return d.copyBytes(b, off, n)
+	return d.copyBytes(data)
 }
 
 // copyBytes copies into the message's arena. It is a third of the rest of the
 // input at first, as in most messages opaque data is the smaller part, and what
 // is not used costs time all the same; where that does not do, the whole rest. So
 // one message needs one or two, unless items come from elsewhere.
-func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
+func (d *Decoder) copyBytes(data []byte) []byte {
+	n := len(data)
 	if n > cap(d.arena)-len(d.arena) {
-		rest := len(b) - off
+		rest := len(d.Buf)
 		if d.arena == nil {
 			rest = max(n, rest/3)
 		}
@@ -152,14 +160,14 @@ func (d *Decoder) copyBytes(b []byte, off, n int) []byte {
 		d.used = true
 	}
 	k := len(d.arena)
-	d.arena = append(d.arena, b[off:off+n]...)
+	d.arena = append(d.arena, data...)
 	return d.arena[k : k+n : k+n]
 }
 
 // charge takes the memory of n values of size bytes from the budget. All in 64
 // bits: on a 32-bit machine the product may not fit an int.
-func (d *Decoder) charge(n, size, off int) *Error {
-	left := (uint64(len(d.buf))+d.outside)*defaultMemoryFactor + defaultMemoryBase
+func (d *Decoder) charge(n, size, off int) error {
+	left := (uint64(len(d.Buf))+d.outside)*defaultMemoryFactor + defaultMemoryBase
 	if d.opt != nil && d.opt.Limits.MaxMemory != 0 {
 		left = uint64(limit(d.opt.Limits.MaxMemory, 0))
 	}
@@ -172,6 +180,10 @@ func (d *Decoder) charge(n, size, off int) *Error {
 	d.used = true
 	return nil
 }
+
+// Lacks reports whether b does not have n bytes at off. For generated code: in
+// this form the compiler knows that b[off:off+n] needs no other check.
+func Lacks(b []byte, off, n int) bool { return off < 0 || off > len(b)-n }
 
 // ZeroPad reports whether the padding after n bytes of opaque data at off,
 // which the caller knows to be in b, is zero (RFC 4506 §3). For generated code.

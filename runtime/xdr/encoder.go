@@ -55,6 +55,22 @@ func (e *Encoder) Len() int { return len(e.buf) - e.start }
 // Fits reports whether n more bytes fit the buffer as it is. For generated code.
 func (e *Encoder) Fits(n int) bool { return n <= cap(e.buf)-len(e.buf) }
 
+// More makes room for n bytes where err says that the buffer was full; any other
+// error it returns. For generated code.
+func (e *Encoder) More(err *Error, n int) *Error {
+	if err != errFull || e.Fits(n) {
+		return err
+	}
+	return e.Grow(n)
+}
+
+// errFull is what the encoder of a value says of a buffer that is full: EncodeXDR
+// then makes room and tries again.
+var errFull = &Error{Code: CodeBuffer}
+
+// Full is the error of an encoder that finds its buffer full. For generated code.
+func Full() *Error { return errFull }
+
 // Grow makes room for n more bytes. For generated code.
 func (e *Encoder) Grow(n int) *Error {
 	if e.noGrow {
@@ -91,7 +107,7 @@ func Word(b bool) uint32 {
 }
 
 // PutOpaque writes data and its padding into b at off and returns the next
-// offset. For generated code.
+// offset. For generated code, which has seen that there is room.
 func PutOpaque[T ~[]byte](b []byte, off int, data T) int {
 	n := len(data)
 	end := off + Padded(n)

@@ -3,7 +3,7 @@ package xdr
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -64,81 +64,118 @@ var rules = [...]struct {
 	CodeChunk:    {ErrChunk, "RFC 8166 §3.4"},
 }
 
-// maxPath is how many steps of a path an Error keeps, innermost first.
-const maxPath = 8
+// maxSteps is how many steps of a path an Error keeps: the outermost, and those
+// next to the fault. The first few lie in it.
+const (
+	maxSteps  = 8
+	nearSteps = 2
+)
 
-// step is one part of a path: a field, and an index into it or -1.
+// step is the part of a path that one function knows: fields, with "[]" for each
+// index. What stands before a colon is the type that it begins at.
 type step struct {
-	name  string
-	index int
+	path  string
+	index [2]uint32
 }
 
 // Error is what an encoder or decoder refuses: where, what was found, what
 // was expected, and by which rule. One is built where the fault is; the
-// callers on the way out add only their part of the path.
+// callers on the way out add only their part of the path. It is small, as it may
+// have to be made for every message of a peer.
 type Error struct {
 	Code   Code
+	steps  uint32 // in all, those that are not kept too
 	Offset int    // of the offending bytes: in the input (decode) or the output (encode)
 	Found  uint64 // what stood there: a length, a count, a number
 	Want   uint64 // the limit it broke, where the rule has one
 
-	root  string // set by Of
-	outer string // the outermost step's name
-	steps int
-	path  [maxPath]step
+	near [nearSteps]step
+	far  *[maxSteps - nearSteps]step
 }
 
-// In returns err after adding the field that holds what failed. What stands
-// before a colon in field is the type that it is a field of: shown only where
-// the path begins. For generated code.
-func (err *Error) In(field string) *Error { return err.At(field, -1) }
-
-// At is In for element index of a field. For generated code.
+// Fail builds an Error. For generated code; path is that of a step, whose indices
+// follow. It is kept out of line, as all that builds errors is: the codecs stay
+// small.
 //
 //go:noinline
-func (err *Error) At(field string, index int) *Error {
-	if err.steps < maxPath {
-		err.path[err.steps] = step{field, index}
-	}
-	err.outer = field
-	err.steps++
-	return err
+func Fail(code Code, offset int, found, want uint64, path string, index ...int) *Error {
+	e := &Error{Code: code, Offset: offset, Found: found, Want: want, steps: 1}
+	e.near[0].set(path, index)
+	return e
 }
 
-// Of returns err after naming what the path begins at, where no step does.
-func (err *Error) Of(root string) error {
-	err.root = root
-	return err
+// Short is Fail for input b that ends before the need bytes at off.
+//
+//go:noinline
+func Short(b []byte, off, need int, path string, index ...int) *Error {
+	e := &Error{Code: CodeShort, Offset: off, Found: uint64(len(b) - off), Want: uint64(need), steps: 1}
+	e.near[0].set(path, index)
+	return e
+}
+
+// In returns err, which is an *Error, after adding the step that leads to what
+// failed. For generated code.
+//
+//go:noinline
+func In(err error, path string, index ...int) *Error {
+	e := err.(*Error)
+	if e == errFull {
+		return e // nobody will see it
+	}
+	if i := min(int(e.steps), maxSteps-1); i < nearSteps {
+		e.near[i].set(path, index)
+	} else {
+		if e.far == nil {
+			e.far = new([maxSteps - nearSteps]step)
+		}
+		e.far[i-nearSteps].set(path, index)
+	}
+	e.steps++
+	return e
+}
+
+func (s *step) set(path string, index []int) {
+	s.path = path
+	for i := range s.index[:min(len(index), len(s.index))] {
+		s.index[i] = uint32(index[i])
+	}
 }
 
 // Path is where in the value the fault is, such as
-// "rpcrdma1.Message.Body.Msg.Writes[3].Target". Steps beyond the innermost
-// eight are shown as "...".
+// "rpcrdma1.Message.Body.Msg.Writes[3].Target". Of a path of more than eight
+// steps, "..." stands for those behind the first.
 func (err *Error) Path() string {
-	root, _, _ := strings.Cut(err.outer, ":")
-	if !strings.Contains(err.outer, ":") {
-		root = err.root
+	n := int(err.steps)
+	kept := err.near[:min(n, nearSteps)]
+	if n > nearSteps {
+		kept = slices.Concat(kept, err.far[:min(n, maxSteps)-nearSteps])
 	}
-	s := root
-	n := err.steps
-	if n > maxPath {
-		s += "..."
-		n = maxPath
+	var s strings.Builder
+	for i := len(kept) - 1; i >= 0; i-- {
+		root, fields, typed := strings.Cut(kept[i].path, ":")
+		if !typed {
+			root, fields = "", root
+		}
+		if i == len(kept)-1 {
+			s.WriteString(root)
+		}
+		if fields != "" && fields[0] != '[' && s.Len() > 0 {
+			s.WriteByte('.')
+		}
+		for _, x := range kept[i].index {
+			before, after, found := strings.Cut(fields, "[]")
+			if !found {
+				break
+			}
+			fmt.Fprintf(&s, "%s[%d]", before, x)
+			fields = after
+		}
+		s.WriteString(fields)
+		if i == len(kept)-1 && n > maxSteps {
+			s.WriteString("...")
+		}
 	}
-	for i := n - 1; i >= 0; i-- {
-		st := err.path[i]
-		if _, field, ok := strings.Cut(st.name, ":"); ok {
-			st.name = field
-		}
-		if st.name != "" && s != "" {
-			s += "."
-		}
-		s += st.name
-		if st.index >= 0 {
-			s += "[" + strconv.Itoa(st.index) + "]"
-		}
-	}
-	return s
+	return s.String()
 }
 
 // Rule names the rule that was broken: a section of RFC 4506 or a limit.
@@ -183,21 +220,4 @@ func (err *Error) Error() string {
 		path += ": "
 	}
 	return fmt.Sprintf("xdr: %soffset %d: %s (%s)", path, err.Offset, what, err.Rule())
-}
-
-// Fail builds an Error. For generated code; path is the field, from the
-// nearest element or type. It is kept out of line, as all that builds errors
-// is: the codecs stay small.
-//
-//go:noinline
-func Fail(code Code, offset int, found, want uint64, path string) *Error {
-	e := &Error{Code: code, Offset: offset, Found: found, Want: want}
-	return e.In(path)
-}
-
-// Short is Fail for input b that ends before the need bytes at off.
-//
-//go:noinline
-func Short(b []byte, off, need int, path string) *Error {
-	return Fail(CodeShort, off, uint64(len(b)-off), uint64(need), path)
 }

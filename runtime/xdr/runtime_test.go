@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 )
 
 func TestErrorText(t *testing.T) {
-	err := Short([]byte{1, 2, 3}, 2, 4, "Handle").In("rpcrdma1.ReadChunk:Target").At("rpcrdma1.Lists:Reads", 3).In("rpcrdma1.Message:Body")
-	want := "xdr: rpcrdma1.Message.Body.Reads[3].Target.Handle: offset 2: 1 bytes left, 4 needed (RFC 4506 §3)"
+	err := Short([]byte{1, 2, 3}, 2, 4, "rpcrdma1.ReadChunk:Target[][].Handle", 5, 6)
+	err = In(In(err, "rpcrdma1.Lists:Reads[]", 3), "rpcrdma1.Message:Body")
+	want := "xdr: rpcrdma1.Message.Body.Reads[3].Target[5][6].Handle: offset 2: 1 bytes left, 4 needed (RFC 4506 §3)"
 	if got := err.Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -19,20 +21,80 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-func TestErrorPathIsBounded(t *testing.T) {
-	err := Fail(CodeBool, 0, 2, 1, "leaf")
-	for i := range 100 {
-		err = err.At("T:f", i)
+func TestErrorPaths(t *testing.T) {
+	for _, c := range []struct{ inner, outer, want string }{
+		{"", "", ""},
+		{"T:", "", "T"},
+		{"T:F", "", "T.F"},
+		{"T:[].F", "", "T[7].F"},
+		{"T:F", "U:G", "U.G.F"},
+		{"T:F", "U:", "U.F"},
+		{"T:[].F", "U:G", "U.G[7].F"},
+		{"T:", "U:G[]", "U.G[8]"},
+	} {
+		err := Fail(CodeBool, 0, 2, 1, c.inner, 7)
+		if c.outer != "" {
+			err = In(err, c.outer, 8)
+		}
+		if got := err.Path(); got != c.want {
+			t.Errorf("%q in %q: path %q, want %q", c.inner, c.outer, got, c.want)
+		}
 	}
-	got := err.Path()
-	if !strings.HasPrefix(got, "T...") || !strings.HasSuffix(got, "f[0].leaf") {
-		t.Errorf("path %q: want the innermost steps behind T...", got)
+	if got := new(Error).Path(); got != "" {
+		t.Errorf("an Error made by hand has path %q", got)
+	}
+}
+
+func TestErrorPathIsBounded(t *testing.T) {
+	err := Fail(CodeBool, 0, 2, 1, "T:leaf")
+	for i := range 100 {
+		err = In(err, "T:f[]", i)
+	}
+	want := "T.f[99]....f[5].f[4].f[3].f[2].f[1].f[0].leaf"
+	if got := err.Path(); got != want {
+		t.Errorf("path %q, want %q: the outermost step, and those next to the fault", got, want)
+	}
+}
+
+// What a decoder says of a refusal is no dearer than it must be: one object, two
+// where many functions know a part of the path.
+func TestErrorIsSmall(t *testing.T) {
+	var err error
+	if n := testing.AllocsPerRun(10, func() { err = In(Fail(CodeBool, 0, 2, 1, "T:f[]", 3), "U:g") }); n != 1 {
+		t.Errorf("%v allocations, want 1", n)
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		err = In(Fail(CodeBool, 0, 2, 1, "T:f[]", 3), "U:g")
+		err = In(err, "V:g[]", 4)
+	}); n != 2 {
+		t.Errorf("%v allocations, want 2", n)
+	}
+	if n := reflect.TypeOf(err).Elem().Size(); n > 96 {
+		t.Errorf("%d bytes, want 96 at most", n)
+	}
+}
+
+// The error by which an encoder asks for room is shared: nothing may be added to
+// it, and nobody see it.
+func TestFullIsNoError(t *testing.T) {
+	if err := In(Full(), "T:f"); err != Full() || err.Path() != "" {
+		t.Errorf("the shared error has become %v", err)
+	}
+	e := NewEncoder(make([]byte, 0, 4))
+	if err := e.More(Full(), 8); err != nil || !e.Fits(8) {
+		t.Errorf("no room is made: %v", err)
+	}
+	if err := e.More(Full(), 8); err == nil {
+		t.Error("a value that does not fit room of its size would be tried for ever")
+	}
+	if err := e.More(Fail(CodeBool, 0, 2, 1, ""), 1<<40); err == nil || err.Code != CodeBool {
+		t.Errorf("another error has become %v", err)
 	}
 }
 
 func TestEveryCodeHasTextRuleAndSentinel(t *testing.T) {
 	for c := CodeShort; c <= CodeChunk; c++ {
-		err := Fail(c, 4, 7, 9, "x").Of("T")
+		err := Fail(c, 4, 7, 9, "T:x")
 		if s := err.Error(); strings.Contains(s, ":  (") || strings.Contains(s, "()") {
 			t.Errorf("code %d renders as %q", c, s)
 		}
@@ -95,7 +157,7 @@ func TestCopyingUsesTwoArenas(t *testing.T) {
 		var d Decoder
 		d.Reset(b)
 		for i := 0; i < len(b); i += 64 {
-			d.Bytes(b, i, 64)
+			d.Bytes(b[i : i+64 : i+64])
 		}
 	})
 	if n != 2 {
@@ -106,8 +168,8 @@ func TestCopyingUsesTwoArenas(t *testing.T) {
 func TestCopiedBytesCannotBeAppendedInto(t *testing.T) {
 	var d Decoder
 	d.Reset([]byte("abcdefgh"))
-	x := d.Bytes(d.buf, 0, 4)
-	y := d.Bytes(d.buf, 4, 4)
+	x := d.Bytes(d.Buf[0:4:4])
+	y := d.Bytes(d.Buf[4:8:8])
 	_ = append(x, "XXXX"...)
 	if string(y) != "efgh" {
 		t.Errorf("append to one item changed the next: %q", y)
@@ -116,27 +178,36 @@ func TestCopiedBytesCannotBeAppendedInto(t *testing.T) {
 
 func TestMemoryBudget(t *testing.T) {
 	d := NewDecoder(make([]byte, 16), &DecoderOptions{Limits: Limits{MaxMemory: 1000}})
-	s, err := Resize[int64](d, nil, 100, 8, 0)
-	if err != nil || len(s) != 100 {
+	refused := func(err error) *Error {
+		t.Helper()
+		e, ok := err.(*Error)
+		if !ok || e.Code != CodeMemory {
+			t.Fatalf("%v, want an error of the memory budget", err)
+		}
+		return e
+	}
+	var s, other []int64
+	if err := Resize(d, &s, 100, 8, 0); err != nil || len(s) != 100 {
 		t.Fatalf("800 of 1000: %v", err)
 	}
-	if _, err = Resize[int64](d, nil, 100, 8, 12); err == nil || err.Code != CodeMemory || err.Want != 200 || err.Offset != 12 {
+	if err := refused(Resize(d, &other, 100, 8, 12)); err.Want != 200 || err.Offset != 12 || other != nil {
 		t.Fatalf("1600 of 1000: %v", err)
 	}
-	if s, err = Resize(d, s, 50, 8, 0); err != nil || len(s) != 50 {
+	if err := Resize(d, &s, 50, 8, 0); err != nil || len(s) != 50 {
 		t.Fatalf("memory already there must cost nothing: %v", err)
 	}
 	s = s[:50:50]
 	// Twice as many would take 400 of the 200 left: then one by one.
-	for range 25 {
-		if s, err = Extend(d, s[:len(s):len(s)], 8, 0); err != nil || cap(s) != len(s)+1 {
-			t.Fatalf("%d elements, room for %d: %v", len(s), cap(s), err)
+	for i := range 25 {
+		s[0] = int64(i)
+		all, err := Extend(d, &s, 8, 0)
+		if err != nil || len(all) != 51+i || len(s) != len(all) || s[0] != int64(i) {
+			t.Fatalf("%d elements, room for %d: %v", 50+i, len(all), err)
 		}
-		s = s[:len(s)+1]
+		s = s[:len(s):len(s)]
 	}
-	if _, err := Extend(d, s, 8, 0); err == nil || err.Code != CodeMemory {
-		t.Fatalf("8 more of nothing: %v", err)
-	}
+	_, err := Extend(d, &s, 8, 0)
+	refused(err)
 }
 
 func TestLimitsOff(t *testing.T) {

@@ -2,40 +2,42 @@ package xdr
 
 import "slices"
 
-// Resize returns s with n elements, in its old memory where that suffices.
+// Resize gives s n elements, in its old memory where that suffices.
 // Elements keep what they held, so that their own slices are used again; the
 // caller sets every field. size is the memory of an element in bytes, off
 // the offset for a message about the budget. For generated code.
-func Resize[T any](d *Decoder, s []T, n, size, off int) ([]T, *Error) {
-	if n <= cap(s) {
-		return s[:n], nil
+func Resize[S ~[]T, T any](d *Decoder, s *S, n, size, off int) error {
+	if n <= cap(*s) {
+		*s = (*s)[:n] // stores the length alone
+		return nil
 	}
 	return enlarge(d, s, n, size, off)
 }
 
-func enlarge[T any](d *Decoder, s []T, n, size, off int) ([]T, *Error) {
+func enlarge[S ~[]T, T any](d *Decoder, s *S, n, size, off int) error {
+	old := (*s)[:cap(*s)]
 	if err := d.charge(n, size, off); err != nil {
-		return s, err
+		return err
 	}
-	return slices.Grow(s[:cap(s)], n-cap(s))[:n], nil
+	*s = slices.Grow(old, n-len(old))[:n]
+	return nil
 }
 
-// Extend returns s with room for at least one element more than it has. For
-// generated code: lists, whose length is not known beforehand.
-func Extend[T any](d *Decoder, s []T, size, off int) ([]T, *Error) {
-	if len(s) < cap(s) {
-		return s, nil
-	}
-	n := max(2*cap(s), 4)
-	if err := d.charge(n-cap(s), size, off); err != nil {
+// Extend gives s room for more elements than it has room for, and returns all
+// of it. For generated code: lists, whose length is not known beforehand.
+func Extend[S ~[]T, T any](d *Decoder, s *S, size, off int) (S, error) {
+	had := cap(*s)
+	n := max(2*had, 4)
+	if err := d.charge(n-had, size, off); err != nil {
 		// A budget too small for spare elements may do for this one.
-		n = cap(s) + 1
+		n = had + 1
 		if err := d.charge(1, size, off); err != nil {
-			return s, err
+			return nil, err
 		}
 	}
-	t := make([]T, len(s), n)
-	copy(t, s)
+	t := make(S, n)
+	copy(t, (*s)[:had])
+	*s = t
 	return t, nil
 }
 
@@ -62,7 +64,7 @@ func (s *typedSlab[T]) next() *T {
 // type. In aliasing mode the memory is used again after Reset, and keeps the
 // capacity of its slices; in copying mode it belongs to the value. size is
 // its memory in bytes, charged to the budget. For generated code.
-func New[T any](d *Decoder, size, off int) (*T, *Error) {
+func New[T any](d *Decoder, size, off int) (*T, error) {
 	if err := d.charge(1, size, off); err != nil {
 		return nil, err
 	}

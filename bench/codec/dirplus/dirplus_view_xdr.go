@@ -255,44 +255,44 @@ func EachReplyListingEntries(b []byte) iter.Seq2[EntryView, error] {
 }
 func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(EntryView, error) bool) (int, *xdr.Error) {
 	var kind Status
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Reply:Status")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case StatusOk:
 		var kind2 bool
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
 		}
 		w := b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
 		}
 		kind2 = word != 0
 		off += 4
 		switch kind2 {
 		case true:
-			if len(b)-off < 84 {
-				return off, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			if xdr.Lacks(b, off, 84) {
+				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
 			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
 			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			off += 84
 		case false:
 		}
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w = b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
@@ -300,83 +300,83 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			from := off
-			if len(b)-off < 12 {
-				return off, xdr.Short(b, off, 12, "ID").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 12) {
+				return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
 			}
 			w := b[off : off+12 : off+12]
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if n > 255 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			off += xdr.Padded(int(n))
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
 			}
 			off += 8
 			var kind3 bool
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Attr.Present").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
 			}
 			w = b[off : off+4 : off+4]
 			word2 := binary.BigEndian.Uint32(w[0:4])
 			if word2 > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Attr.Present").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
 			}
 			kind3 = word2 != 0
 			off += 4
 			switch kind3 {
 			case true:
-				if len(b)-off < 84 {
-					return off, xdr.Short(b, off, 84, "Attr.Attr.Type").At("dirplus.Reply:Listing.Entries", i)
+				if xdr.Lacks(b, off, 84) {
+					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				w := b[off : off+84 : off+84]
 				enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
 				if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-					return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Attr.Attr.Type").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				off += 84
 			case false:
 			}
 			var kind4 bool
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			w = b[off : off+4 : off+4]
 			word3 := binary.BigEndian.Uint32(w[0:4])
 			if word3 > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			kind4 = word3 != 0
 			off += 4
 			switch kind4 {
 			case true:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				w := b[off : off+4 : off+4]
 				n2 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if n2 > 64 {
-					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				off += xdr.Padded(int(n2))
 			case false:
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
 			}
 			w = b[off : off+4 : off+4]
 			more = binary.BigEndian.Uint32(w[0:4])
@@ -387,7 +387,7 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
 	default:
 	}

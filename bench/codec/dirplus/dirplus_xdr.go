@@ -68,29 +68,23 @@ func (v *Status) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Status) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -132,7 +126,10 @@ func (v *Status) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "dirplus.Status:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "dirplus.Status:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -141,14 +138,14 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Status:")
+func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Status:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
 	}
 	(*v) = enum
 	off += 4
@@ -157,13 +154,13 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Status:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Status:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
 	}
 	off += 4
 	return off, nil
@@ -226,29 +223,23 @@ func (v *Type) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Type) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Type) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Type) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -290,7 +281,10 @@ func (v *Type) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "dirplus.Type:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "dirplus.Type:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -299,14 +293,14 @@ func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Type:")
+func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Type:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
 	}
 	(*v) = enum
 	off += 4
@@ -315,13 +309,13 @@ func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Type) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Type:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Type:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
 	}
 	off += 4
 	return off, nil
@@ -350,29 +344,23 @@ func (v *Device) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Device) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Device) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Device) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -413,6 +401,9 @@ func (v *Device) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.MajorNo)
 	binary.BigEndian.PutUint32(w[4:8], v.MinorNo)
@@ -421,9 +412,9 @@ func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
+func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
 	}
 	w := b[off : off+8 : off+8]
 	v.MajorNo = binary.BigEndian.Uint32(w[0:4])
@@ -434,8 +425,8 @@ func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Device) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
 	}
 	off += 8
 	return off, nil
@@ -465,29 +456,23 @@ func (v *Time) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Time) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Time) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -528,6 +513,9 @@ func (v *Time) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Seconds)
 	binary.BigEndian.PutUint32(w[4:8], v.Nanoseconds)
@@ -536,9 +524,9 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
+func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
 	}
 	w := b[off : off+8 : off+8]
 	v.Seconds = binary.BigEndian.Uint32(w[0:4])
@@ -549,8 +537,8 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Time) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
 	}
 	off += 8
 	return off, nil
@@ -591,29 +579,23 @@ func (v *Attr) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Attr) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Attr) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Attr) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -655,7 +637,10 @@ func (v *Attr) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Type.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type")
+	}
+	if xdr.Lacks(b, off, 84) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+84 : off+84]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -680,14 +665,14 @@ func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 84 {
-		return off, xdr.Short(b, off, 84, "dirplus.Attr:Type")
+func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 84) {
+		return 0, xdr.Short(b, off, 84, "dirplus.Attr:Type")
 	}
 	w := b[off : off+84 : off+84]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
 	}
 	v.Type = enum
 	v.Mode = binary.BigEndian.Uint32(w[4:8])
@@ -712,13 +697,13 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Attr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 84 {
-		return off, xdr.Short(b, off, 84, "dirplus.Attr:Type")
+	if xdr.Lacks(b, off, 84) {
+		return 0, xdr.Short(b, off, 84, "dirplus.Attr:Type")
 	}
 	w := b[off : off+84 : off+84]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
 	}
 	off += 84
 	return off, nil
@@ -766,29 +751,23 @@ func (v *OptAttr) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *OptAttr) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OptAttr) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *OptAttr) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -829,13 +808,19 @@ func (v *OptAttr) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
 	off += 4
 	switch v.Present {
 	case true:
 		if !v.Attr.Type.Valid() {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type")
+		}
+		if xdr.Lacks(b, off, 84) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+84 : off+84]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Attr.Type))
@@ -862,34 +847,35 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Present
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
+func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind bool
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
 	}
-	v.Present = word != 0
+	kind = word != 0
 	off += 4
-	if v.Present != old {
-		switch old {
+	if kind != v.Present {
+		switch v.Present {
 		case true:
 			v.Attr.ResetXDR()
 		case false:
 		}
+		v.Present = kind
 	}
-	switch v.Present {
+	switch kind {
 	case true:
-		if len(b)-off < 84 {
-			return off, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
+		if xdr.Lacks(b, off, 84) {
+			return 0, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		v.Attr.Type = enum
 		v.Attr.Mode = binary.BigEndian.Uint32(w[4:8])
@@ -917,25 +903,25 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OptAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
 	case true:
-		if len(b)-off < 84 {
-			return off, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
+		if xdr.Lacks(b, off, 84) {
+			return 0, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		off += 84
 	case false:
@@ -972,29 +958,23 @@ func (v *Handle) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Handle) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Handle) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1036,7 +1016,10 @@ func (v *Handle) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len((*v)) > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 64, "dirplus.Handle:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 64, "dirplus.Handle:")
+	}
+	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -1046,43 +1029,43 @@ func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Handle:")
+func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Handle:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
 	}
-	(*v) = d.Bytes(b, off, int(n))
+	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Handle:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Handle:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -1120,29 +1103,23 @@ func (v *OptHandle) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *OptHandle) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OptHandle) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *OptHandle) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1183,13 +1160,19 @@ func (v *OptHandle) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
 	off += 4
 	switch v.Present {
 	case true:
 		if len(v.Handle) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle")
+		}
+		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Handle))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle)))
@@ -1201,43 +1184,44 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Present
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
+func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind bool
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
 	}
-	v.Present = word != 0
+	kind = word != 0
 	off += 4
-	if v.Present != old {
-		switch old {
+	if kind != v.Present {
+		switch v.Present {
 		case true:
 			v.Handle = nil
 		case false:
 		}
+		v.Present = kind
 	}
-	switch v.Present {
+	switch kind {
 	case true:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
 		}
-		v.Handle = d.Bytes(b, off, int(n))
+		v.Handle = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	case false:
 	}
@@ -1247,32 +1231,32 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OptHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
 	case true:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
 		}
 		off += xdr.Padded(int(n))
 	case false:
@@ -1322,29 +1306,23 @@ func (v *Entry) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Entry) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Entry) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Entry) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1387,7 +1365,10 @@ func (v *Entry) CheckXDR(b []byte) (n int, err error) {
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if len(v.Name) > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name")
+	}
+	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.ID)
@@ -1398,7 +1379,10 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint64(w[0:8], v.Cookie)
 	off += 8
 	if off, err = v.Attr.PutXDR(e, b, off); err != nil {
-		return off, err.In("dirplus.Entry:Attr")
+		return 0, xdr.In(err, "dirplus.Entry:Attr")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
@@ -1406,7 +1390,10 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Handle.Present {
 	case true:
 		if len(v.Handle.Handle) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle")
+		}
+		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Handle.Handle))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle.Handle)))
@@ -1418,71 +1405,72 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "dirplus.Entry:ID")
+func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "dirplus.Entry:ID")
 	}
 	w := b[off : off+12 : off+12]
 	v.ID = binary.BigEndian.Uint64(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
 	}
-	v.Name = d.Bytes(b, off, int(n))
+	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
 	}
 	w = b[off : off+8 : off+8]
 	v.Cookie = binary.BigEndian.Uint64(w[0:8])
 	off += 8
 	if off, err = v.Attr.GetXDR(d, b, off); err != nil {
-		return off, err.In("dirplus.Entry:Attr")
+		return 0, xdr.In(err, "dirplus.Entry:Attr")
 	}
-	old := v.Handle.Present
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
+	var kind bool
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Handle.Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Handle.Present")
 	}
-	v.Handle.Present = word != 0
+	kind = word != 0
 	off += 4
-	if v.Handle.Present != old {
-		switch old {
+	if kind != v.Handle.Present {
+		switch v.Handle.Present {
 		case true:
 			v.Handle.Handle = nil
 		case false:
 		}
+		v.Handle.Present = kind
 	}
-	switch v.Handle.Present {
+	switch kind {
 	case true:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
 		}
-		v.Handle.Handle = d.Bytes(b, off, int(n2))
+		v.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case false:
 	}
@@ -1491,77 +1479,77 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "dirplus.Entry:ID")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "dirplus.Entry:ID")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
 	}
 	off += 8
 	var kind bool
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Entry:Attr.Present")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Entry:Attr.Present")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Attr.Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Attr.Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
 	case true:
-		if len(b)-off < 84 {
-			return off, xdr.Short(b, off, 84, "dirplus.Entry:Attr.Attr.Type")
+		if xdr.Lacks(b, off, 84) {
+			return 0, xdr.Short(b, off, 84, "dirplus.Entry:Attr.Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Entry:Attr.Attr.Type")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Entry:Attr.Attr.Type")
 		}
 		off += 84
 	case false:
 	}
 	var kind2 bool
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
 	}
 	w = b[off : off+4 : off+4]
 	word2 := binary.BigEndian.Uint32(w[0:4])
 	if word2 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Entry:Handle.Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Entry:Handle.Present")
 	}
 	kind2 = word2 != 0
 	off += 4
 	switch kind2 {
 	case true:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
 		}
 		off += xdr.Padded(int(n2))
 	case false:
@@ -1612,29 +1600,23 @@ func (v *Listing) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Listing) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Listing) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Listing) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1677,7 +1659,10 @@ func (v *Listing) CheckXDR(b []byte) (n int, err error) {
 func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.DirAttr.PutXDR(e, b, off); err != nil {
-		return off, err.In("dirplus.Listing:DirAttr")
+		return 0, xdr.In(err, "dirplus.Listing:DirAttr")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	copy(w[0:8], v.Verifier[:])
@@ -1686,7 +1671,10 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Name) > 255 {
-			return off, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "Name").At("dirplus.Listing:Entries", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Listing:Entries[].Name", i)
+		}
+		if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1698,7 +1686,10 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint64(w[0:8], p.Cookie)
 		off += 8
 		if off, err = p.Attr.PutXDR(e, b, off); err != nil {
-			return off, err.In("Attr").At("dirplus.Listing:Entries", i)
+			return 0, xdr.In(err, "dirplus.Listing:Entries[].Attr", i)
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
@@ -1706,7 +1697,10 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch p.Handle.Present {
 		case true:
 			if len(p.Handle.Handle) > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "Handle.Handle").At("dirplus.Listing:Entries", i)
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
+			}
+			if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Handle.Handle))) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
@@ -1714,6 +1708,9 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, p.Handle.Handle)
 		case false:
 		}
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -1723,111 +1720,112 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
-		return off, err.In("dirplus.Listing:DirAttr")
+		return 0, xdr.In(err, "dirplus.Listing:DirAttr")
 	}
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	copy(v.Verifier[:], w[0:8])
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	list := v.Entries[:0]
+	list, i := v.Entries[:cap(v.Entries)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-		if len(list) == cap(list) {
-			if list, err = xdr.Extend(d, list, 168, off); err != nil {
-				return off, err.In("dirplus.Listing:Entries")
+		if i == len(list) {
+			if list, err = xdr.Extend(d, &v.Entries, 168, off); err != nil {
+				return 0, xdr.In(err, "dirplus.Listing:Entries")
 			}
 		}
-		list = list[:len(list)+1]
-		p := &list[len(list)-1]
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "ID").At("dirplus.Listing:Entries", len(list)-1)
+		p := &list[i]
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "dirplus.Listing:Entries[].ID", i)
 		}
 		w := b[off : off+12 : off+12]
 		p.ID = binary.BigEndian.Uint64(w[0:8])
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Listing:Entries", len(list)-1)
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Listing:Entries[].Name", i)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Listing:Entries", len(list)-1)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Listing:Entries[].Name", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Listing:Entries", len(list)-1)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Listing:Entries[].Name", i)
 		}
-		p.Name = d.Bytes(b, off, int(n))
+		p.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Listing:Entries", len(list)-1)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "dirplus.Listing:Entries[].Cookie", i)
 		}
 		w = b[off : off+8 : off+8]
 		p.Cookie = binary.BigEndian.Uint64(w[0:8])
 		off += 8
 		if off, err = p.Attr.GetXDR(d, b, off); err != nil {
-			return off, err.In("Attr").At("dirplus.Listing:Entries", len(list)-1)
+			return 0, xdr.In(err, "dirplus.Listing:Entries[].Attr", i)
 		}
-		old := p.Handle.Present
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Listing:Entries", len(list)-1)
+		var kind bool
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
 		w = b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Listing:Entries", len(list)-1)
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
-		p.Handle.Present = word != 0
+		kind = word != 0
 		off += 4
-		if p.Handle.Present != old {
-			switch old {
+		if kind != p.Handle.Present {
+			switch p.Handle.Present {
 			case true:
 				p.Handle.Handle = nil
 			case false:
 			}
+			p.Handle.Present = kind
 		}
-		switch p.Handle.Present {
+		switch kind {
 		case true:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n2 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Listing:Entries", len(list)-1)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
-			p.Handle.Handle = d.Bytes(b, off, int(n2))
+			p.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 			off += xdr.Padded(int(n2))
 		case false:
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
 		}
 		w = b[off : off+4 : off+4]
 		more = binary.BigEndian.Uint32(w[0:4])
 		off += 4
+		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
 	}
-	v.Entries = list
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
+	v.Entries = v.Entries[:i]
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
 	}
 	w = b[off : off+4 : off+4]
 	word2 := binary.BigEndian.Uint32(w[0:4])
 	if word2 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:EOF")
 	}
 	v.EOF = word2 != 0
 	off += 4
@@ -1837,114 +1835,114 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Listing:DirAttr.Present")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Listing:DirAttr.Present")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:DirAttr.Present")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:DirAttr.Present")
 	}
 	kind = word != 0
 	off += 4
 	switch kind {
 	case true:
-		if len(b)-off < 84 {
-			return off, xdr.Short(b, off, 84, "dirplus.Listing:DirAttr.Attr.Type")
+		if xdr.Lacks(b, off, 84) {
+			return 0, xdr.Short(b, off, 84, "dirplus.Listing:DirAttr.Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Listing:DirAttr.Attr.Type")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Listing:DirAttr.Attr.Type")
 		}
 		off += 84
 	case false:
 	}
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
 	w = b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "ID").At("dirplus.Listing:Entries", i)
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "dirplus.Listing:Entries[].ID", i)
 		}
 		w := b[off : off+12 : off+12]
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Listing:Entries", i)
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Listing:Entries[].Name", i)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Listing:Entries", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Listing:Entries[].Name", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Listing:Entries", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Listing:Entries[].Name", i)
 		}
 		off += xdr.Padded(int(n))
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Listing:Entries", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "dirplus.Listing:Entries[].Cookie", i)
 		}
 		off += 8
 		var kind2 bool
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Attr.Present").At("dirplus.Listing:Entries", i)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Attr.Present", i)
 		}
 		w = b[off : off+4 : off+4]
 		word2 := binary.BigEndian.Uint32(w[0:4])
 		if word2 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Attr.Present").At("dirplus.Listing:Entries", i)
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:Entries[].Attr.Present", i)
 		}
 		kind2 = word2 != 0
 		off += 4
 		switch kind2 {
 		case true:
-			if len(b)-off < 84 {
-				return off, xdr.Short(b, off, 84, "Attr.Attr.Type").At("dirplus.Listing:Entries", i)
+			if xdr.Lacks(b, off, 84) {
+				return 0, xdr.Short(b, off, 84, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
 			}
 			w := b[off : off+84 : off+84]
 			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
 			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Attr.Attr.Type").At("dirplus.Listing:Entries", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
 			}
 			off += 84
 		case false:
 		}
 		var kind3 bool
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Listing:Entries", i)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
 		w = b[off : off+4 : off+4]
 		word3 := binary.BigEndian.Uint32(w[0:4])
 		if word3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "Handle.Present").At("dirplus.Listing:Entries", i)
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
 		kind3 = word3 != 0
 		off += 4
 		switch kind3 {
 		case true:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Listing:Entries", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n2 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Listing:Entries", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Listing:Entries", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Listing:Entries", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			off += xdr.Padded(int(n2))
 		case false:
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
 		}
 		w = b[off : off+4 : off+4]
 		more = binary.BigEndian.Uint32(w[0:4])
@@ -1952,15 +1950,15 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i++
 	}
 	if more != 0 {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
 	}
 	w = b[off : off+4 : off+4]
 	word4 := binary.BigEndian.Uint32(w[0:4])
 	if word4 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Listing:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Listing:EOF")
 	}
 	off += 4
 	return off, nil
@@ -2013,29 +2011,23 @@ func (v *Reply) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Reply) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2078,7 +2070,10 @@ func (v *Reply) CheckXDR(b []byte) (n int, err error) {
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if !v.Status.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -2086,7 +2081,10 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case StatusOk:
 		if off, err = v.Listing.DirAttr.PutXDR(e, b, off); err != nil {
-			return off, err.In("dirplus.Reply:Listing.DirAttr")
+			return 0, xdr.In(err, "dirplus.Reply:Listing.DirAttr")
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		copy(w[0:8], v.Listing.Verifier[:])
@@ -2095,7 +2093,10 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i := range s {
 			p := &s[i]
 			if len(p.Name) > 255 {
-				return off, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "Name").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Reply:Listing.Entries[].Name", i)
+			}
+			if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2107,7 +2108,10 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint64(w[0:8], p.Cookie)
 			off += 8
 			if off, err = p.Attr.PutXDR(e, b, off); err != nil {
-				return off, err.In("Attr").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.In(err, "dirplus.Reply:Listing.Entries[].Attr", i)
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
@@ -2115,7 +2119,10 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			switch p.Handle.Present {
 			case true:
 				if len(p.Handle.Handle) > 64 {
-					return off, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				}
+				if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Handle.Handle))) {
+					return 0, xdr.Full()
 				}
 				w := b[off : off+4 : off+4]
 				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
@@ -2124,151 +2131,156 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			case false:
 			}
 		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Listing.EOF))
 		off += 8
 	default:
 		if off, err = v.DirAttr.PutXDR(e, b, off); err != nil {
-			return off, err.In("dirplus.Reply:DirAttr")
+			return 0, xdr.In(err, "dirplus.Reply:DirAttr")
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	old := v.Status
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Reply:Status")
+func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	var kind Status
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
 	}
-	v.Status = enum
+	kind = enum
 	off += 4
-	if v.Status != old {
-		switch old {
+	if kind != v.Status {
+		switch v.Status {
 		case StatusOk:
 			v.Listing.ResetXDR()
 		default:
 			v.DirAttr.ResetXDR()
 		}
+		v.Status = kind
 	}
-	switch v.Status {
+	switch kind {
 	case StatusOk:
 		if off, err = v.Listing.DirAttr.GetXDR(d, b, off); err != nil {
-			return off, err.In("dirplus.Reply:Listing.DirAttr")
+			return 0, xdr.In(err, "dirplus.Reply:Listing.DirAttr")
 		}
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w := b[off : off+12 : off+12]
 		copy(v.Listing.Verifier[:], w[0:8])
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		list := v.Listing.Entries[:0]
+		list, i := v.Listing.Entries[:cap(v.Listing.Entries)], 0
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
-			if len(list) == cap(list) {
-				if list, err = xdr.Extend(d, list, 168, off); err != nil {
-					return off, err.In("dirplus.Reply:Listing.Entries")
+			if i == len(list) {
+				if list, err = xdr.Extend(d, &v.Listing.Entries, 168, off); err != nil {
+					return 0, xdr.In(err, "dirplus.Reply:Listing.Entries")
 				}
 			}
-			list = list[:len(list)+1]
-			p := &list[len(list)-1]
-			if len(b)-off < 12 {
-				return off, xdr.Short(b, off, 12, "ID").At("dirplus.Reply:Listing.Entries", len(list)-1)
+			p := &list[i]
+			if xdr.Lacks(b, off, 12) {
+				return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
 			}
 			w := b[off : off+12 : off+12]
 			p.ID = binary.BigEndian.Uint64(w[0:8])
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if n > 255 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Reply:Listing.Entries", len(list)-1)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Reply:Listing.Entries", len(list)-1)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Reply:Listing.Entries", len(list)-1)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
-			p.Name = d.Bytes(b, off, int(n))
+			p.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 			off += xdr.Padded(int(n))
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Reply:Listing.Entries", len(list)-1)
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
 			}
 			w = b[off : off+8 : off+8]
 			p.Cookie = binary.BigEndian.Uint64(w[0:8])
 			off += 8
 			if off, err = p.Attr.GetXDR(d, b, off); err != nil {
-				return off, err.In("Attr").At("dirplus.Reply:Listing.Entries", len(list)-1)
+				return 0, xdr.In(err, "dirplus.Reply:Listing.Entries[].Attr", i)
 			}
-			old2 := p.Handle.Present
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Reply:Listing.Entries", len(list)-1)
+			var kind2 bool
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			w = b[off : off+4 : off+4]
 			word := binary.BigEndian.Uint32(w[0:4])
 			if word > 1 && d.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "Handle.Present").At("dirplus.Reply:Listing.Entries", len(list)-1)
+				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
-			p.Handle.Present = word != 0
+			kind2 = word != 0
 			off += 4
-			if p.Handle.Present != old2 {
-				switch old2 {
+			if kind2 != p.Handle.Present {
+				switch p.Handle.Present {
 				case true:
 					p.Handle.Handle = nil
 				case false:
 				}
+				p.Handle.Present = kind2
 			}
-			switch p.Handle.Present {
+			switch kind2 {
 			case true:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				w := b[off : off+4 : off+4]
 				n2 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if n2 > 64 {
-					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
+					return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Reply:Listing.Entries", len(list)-1)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
-				p.Handle.Handle = d.Bytes(b, off, int(n2))
+				p.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 				off += xdr.Padded(int(n2))
 			case false:
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
 			}
 			w = b[off : off+4 : off+4]
 			more = binary.BigEndian.Uint32(w[0:4])
 			off += 4
+			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
-		v.Listing.Entries = list
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
+		v.Listing.Entries = v.Listing.Entries[:i]
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
 		}
 		w = b[off : off+4 : off+4]
 		word2 := binary.BigEndian.Uint32(w[0:4])
 		if word2 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.EOF")
 		}
 		v.Listing.EOF = word2 != 0
 		off += 4
 	default:
 		if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
-			return off, err.In("dirplus.Reply:DirAttr")
+			return 0, xdr.In(err, "dirplus.Reply:DirAttr")
 		}
 	}
 	return off, nil
@@ -2277,127 +2289,127 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Status
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Reply:Status")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case StatusOk:
 		var kind2 bool
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
 		}
 		w := b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
 		}
 		kind2 = word != 0
 		off += 4
 		switch kind2 {
 		case true:
-			if len(b)-off < 84 {
-				return off, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			if xdr.Lacks(b, off, 84) {
+				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
 			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
 			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			off += 84
 		case false:
 		}
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w = b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if len(b)-off < 12 {
-				return off, xdr.Short(b, off, 12, "ID").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 12) {
+				return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
 			}
 			w := b[off : off+12 : off+12]
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if n > 255 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "Name").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "Name").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "Name").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			off += xdr.Padded(int(n))
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Cookie").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
 			}
 			off += 8
 			var kind3 bool
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Attr.Present").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
 			}
 			w = b[off : off+4 : off+4]
 			word2 := binary.BigEndian.Uint32(w[0:4])
 			if word2 > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "Attr.Present").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
 			}
 			kind3 = word2 != 0
 			off += 4
 			switch kind3 {
 			case true:
-				if len(b)-off < 84 {
-					return off, xdr.Short(b, off, 84, "Attr.Attr.Type").At("dirplus.Reply:Listing.Entries", i)
+				if xdr.Lacks(b, off, 84) {
+					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				w := b[off : off+84 : off+84]
 				enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
 				if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-					return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Attr.Attr.Type").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				off += 84
 			case false:
 			}
 			var kind4 bool
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			w = b[off : off+4 : off+4]
 			word3 := binary.BigEndian.Uint32(w[0:4])
 			if word3 > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "Handle.Present").At("dirplus.Reply:Listing.Entries", i)
+				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			kind4 = word3 != 0
 			off += 4
 			switch kind4 {
 			case true:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				w := b[off : off+4 : off+4]
 				n2 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if n2 > 64 {
-					return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-					return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Handle.Handle").At("dirplus.Reply:Listing.Entries", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				off += xdr.Padded(int(n2))
 			case false:
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
 			}
 			w = b[off : off+4 : off+4]
 			more = binary.BigEndian.Uint32(w[0:4])
@@ -2405,38 +2417,38 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
 		}
 		w = b[off : off+4 : off+4]
 		word4 := binary.BigEndian.Uint32(w[0:4])
 		if word4 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Reply:Listing.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Reply:Listing.EOF")
 		}
 		off += 4
 	default:
 		var kind5 bool
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "dirplus.Reply:DirAttr.Present")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "dirplus.Reply:DirAttr.Present")
 		}
 		w := b[off : off+4 : off+4]
 		word5 := binary.BigEndian.Uint32(w[0:4])
 		if word5 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word5), 1, "dirplus.Reply:DirAttr.Present")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word5), 1, "dirplus.Reply:DirAttr.Present")
 		}
 		kind5 = word5 != 0
 		off += 4
 		switch kind5 {
 		case true:
-			if len(b)-off < 84 {
-				return off, xdr.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
+			if xdr.Lacks(b, off, 84) {
+				return 0, xdr.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
 			enum4 := Type(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "dirplus.Reply:DirAttr.Attr.Type")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "dirplus.Reply:DirAttr.Attr.Type")
 			}
 			off += 84
 		case false:
@@ -2477,29 +2489,23 @@ func (v *Blob) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Blob) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Blob) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Blob) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2541,7 +2547,10 @@ func (v *Blob) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "dirplus.Blob:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "dirplus.Blob:")
+	}
+	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -2551,37 +2560,37 @@ func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Blob:")
+func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Blob:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
 	}
-	(*v) = d.Bytes(b, off, int(n))
+	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Blob) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "dirplus.Blob:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "dirplus.Blob:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

@@ -691,133 +691,133 @@ func EachEnvelopePlainTransactionOperations(b []byte) iter.Seq2[OperationView, e
 func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, yield func(OperationView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KindPlain:
 		var kind2 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Source.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Source.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Source.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Source.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Source.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Source.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Envelope:Plain.Transaction.Source.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Plain.Transaction.Source.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
 		}
-		if len(b)-off < 16 {
-			return off, xdr.Short(b, off, 16, "envelope.Envelope:Plain.Transaction.Fee")
+		if xdr.Lacks(b, off, 16) {
+			return 0, xdr.Short(b, off, 16, "envelope.Envelope:Plain.Transaction.Fee")
 		}
 		w = b[off : off+16 : off+16]
 		more := binary.BigEndian.Uint32(w[12:16])
 		off += 16
 		if more > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Envelope:Plain.Transaction.Bounds")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Envelope:Plain.Transaction.Bounds")
 		}
 		if more != 0 {
-			if len(b)-off < 20 {
-				return off, xdr.Short(b, off, 20, "envelope.Envelope:Plain.Transaction.Bounds.Earliest")
+			if xdr.Lacks(b, off, 20) {
+				return 0, xdr.Short(b, off, 20, "envelope.Envelope:Plain.Transaction.Bounds.Earliest")
 			}
 			w := b[off : off+20 : off+20]
 			more2 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
 			if more2 > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Envelope:Plain.Transaction.Bounds.Ledger")
+				return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Envelope:Plain.Transaction.Bounds.Ledger")
 			}
 			if more2 != 0 {
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Transaction.Bounds.Ledger")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Transaction.Bounds.Ledger")
 				}
 				off += 8
 			}
 		}
 		var kind3 MemoKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Memo.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Memo.Kind")
 		}
 		w = b[off : off+4 : off+4]
 		enum3 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
 		}
 		kind3 = enum3
 		off += 4
 		switch kind3 {
 		case MemoKindNone:
 		case MemoKindText:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Memo.Text")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Memo.Text")
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n > 28 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Envelope:Plain.Transaction.Memo.Text")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Envelope:Plain.Transaction.Memo.Text")
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Envelope:Plain.Transaction.Memo.Text")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Envelope:Plain.Transaction.Memo.Text")
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Envelope:Plain.Transaction.Memo.Text")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Envelope:Plain.Transaction.Memo.Text")
 			}
 			off += xdr.Padded(int(n))
 		case MemoKindID:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Transaction.Memo.ID")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Transaction.Memo.ID")
 			}
 			off += 8
 		case MemoKindHash:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Memo.Hash")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Memo.Hash")
 			}
 			off += 32
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Operations")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Operations")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 100 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Envelope:Plain.Transaction.Operations")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Envelope:Plain.Transaction.Operations")
 		}
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Envelope:Plain.Transaction.Operations")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Envelope:Plain.Transaction.Operations")
 		}
 		for i := range int(n2) {
 			from := off
 			if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
-				return off, err.At("envelope.Envelope:Plain.Transaction.Operations", i)
+				return 0, xdr.In(err, "envelope.Envelope:Plain.Transaction.Operations[]", i)
 			}
 			if !yield(OperationView(b[from:off:off]), nil) {
 				return off, nil
@@ -825,7 +825,7 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 		}
 	case KindFeeBump:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }
@@ -844,49 +844,49 @@ func EachEnvelopePlainSignatures(b []byte) iter.Seq2[DecoratedView, error] {
 func walkEnvelopePlainSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KindPlain:
 		if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Plain.Transaction")
+			return 0, xdr.In(err, "envelope.Envelope:Plain.Transaction")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Signatures")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Signatures")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 20 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Plain.Signatures")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Plain.Signatures")
 		}
 		if uint64(n)*8 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Plain.Signatures")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Plain.Signatures")
 		}
 		for i := range int(n) {
 			from := off
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Hint").At("envelope.Envelope:Plain.Signatures", i)
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Signatures[].Hint", i)
 			}
 			w := b[off : off+8 : off+8]
 			n2 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n2 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Signature").At("envelope.Envelope:Plain.Signatures", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Envelope:Plain.Signatures[].Signature", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Signature").At("envelope.Envelope:Plain.Signatures", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Envelope:Plain.Signatures[].Signature", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Signature").At("envelope.Envelope:Plain.Signatures", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Envelope:Plain.Signatures[].Signature", i)
 			}
 			off += xdr.Padded(int(n2))
 			if !yield(DecoratedView(b[from:off:off]), nil) {
@@ -895,7 +895,7 @@ func walkEnvelopePlainSignatures(c *xdr.Checker, b []byte, off int, yield func(D
 		}
 	case KindFeeBump:
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }
@@ -914,13 +914,13 @@ func EachEnvelopeBumpedInnerTransactionOperations(b []byte) iter.Seq2[OperationV
 func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off int, yield func(OperationView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
 	}
 	kind = enum
 	off += 4
@@ -928,161 +928,161 @@ func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off 
 	case KindPlain:
 	case KindFeeBump:
 		var kind2 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
 		}
 		off += 8
 		var kind3 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
 		}
 		w = b[off : off+4 : off+4]
 		enum3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
 		}
 		kind3 = enum3
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Source.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Source.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Source.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Source.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Inner.Transaction.Source.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Inner.Transaction.Source.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
 		}
-		if len(b)-off < 16 {
-			return off, xdr.Short(b, off, 16, "envelope.Envelope:Bumped.Inner.Transaction.Fee")
+		if xdr.Lacks(b, off, 16) {
+			return 0, xdr.Short(b, off, 16, "envelope.Envelope:Bumped.Inner.Transaction.Fee")
 		}
 		w = b[off : off+16 : off+16]
 		more := binary.BigEndian.Uint32(w[12:16])
 		off += 16
 		if more > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Envelope:Bumped.Inner.Transaction.Bounds")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Envelope:Bumped.Inner.Transaction.Bounds")
 		}
 		if more != 0 {
-			if len(b)-off < 20 {
-				return off, xdr.Short(b, off, 20, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Earliest")
+			if xdr.Lacks(b, off, 20) {
+				return 0, xdr.Short(b, off, 20, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Earliest")
 			}
 			w := b[off : off+20 : off+20]
 			more2 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
 			if more2 > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Ledger")
+				return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Ledger")
 			}
 			if more2 != 0 {
-				if len(b)-off < 8 {
-					return off, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Ledger")
+				if xdr.Lacks(b, off, 8) {
+					return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Ledger")
 				}
 				off += 8
 			}
 		}
 		var kind4 MemoKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
 		}
 		w = b[off : off+4 : off+4]
 		enum4 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
 		}
 		kind4 = enum4
 		off += 4
 		switch kind4 {
 		case MemoKindNone:
 		case MemoKindText:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n > 28 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
 			}
 			off += xdr.Padded(int(n))
 		case MemoKindID:
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Transaction.Memo.ID")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Transaction.Memo.ID")
 			}
 			off += 8
 		case MemoKindHash:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Hash")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Hash")
 			}
 			off += 32
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 100 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
 		}
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
 		}
 		for i := range int(n2) {
 			from := off
 			if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
-				return off, err.At("envelope.Envelope:Bumped.Inner.Transaction.Operations", i)
+				return 0, xdr.In(err, "envelope.Envelope:Bumped.Inner.Transaction.Operations[]", i)
 			}
 			if !yield(OperationView(b[from:off:off]), nil) {
 				return off, nil
 			}
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }
@@ -1101,13 +1101,13 @@ func EachEnvelopeBumpedInnerSignatures(b []byte) iter.Seq2[DecoratedView, error]
 func walkEnvelopeBumpedInnerSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
 	}
 	kind = enum
 	off += 4
@@ -1115,70 +1115,70 @@ func walkEnvelopeBumpedInnerSignatures(c *xdr.Checker, b []byte, off int, yield 
 	case KindPlain:
 	case KindFeeBump:
 		var kind2 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
 		}
 		off += 8
 		if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Bumped.Inner.Transaction")
+			return 0, xdr.In(err, "envelope.Envelope:Bumped.Inner.Transaction")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Signatures")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Signatures")
 		}
 		w = b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 20 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Bumped.Inner.Signatures")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Bumped.Inner.Signatures")
 		}
 		if uint64(n)*8 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Bumped.Inner.Signatures")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Bumped.Inner.Signatures")
 		}
 		for i := range int(n) {
 			from := off
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Hint").At("envelope.Envelope:Bumped.Inner.Signatures", i)
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Signatures[].Hint", i)
 			}
 			w := b[off : off+8 : off+8]
 			n2 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n2 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Signature").At("envelope.Envelope:Bumped.Inner.Signatures", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Envelope:Bumped.Inner.Signatures[].Signature", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Signature").At("envelope.Envelope:Bumped.Inner.Signatures", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Envelope:Bumped.Inner.Signatures[].Signature", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Signature").At("envelope.Envelope:Bumped.Inner.Signatures", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Envelope:Bumped.Inner.Signatures[].Signature", i)
 			}
 			off += xdr.Padded(int(n2))
 			if !yield(DecoratedView(b[from:off:off]), nil) {
@@ -1186,7 +1186,7 @@ func walkEnvelopeBumpedInnerSignatures(c *xdr.Checker, b []byte, off int, yield 
 			}
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }
@@ -1205,13 +1205,13 @@ func EachEnvelopeBumpedSignatures(b []byte) iter.Seq2[DecoratedView, error] {
 func walkEnvelopeBumpedSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
 	}
 	kind = enum
 	off += 4
@@ -1219,70 +1219,70 @@ func walkEnvelopeBumpedSignatures(c *xdr.Checker, b []byte, off int, yield func(
 	case KindPlain:
 	case KindFeeBump:
 		var kind2 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
 		}
 		off += 8
 		if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Bumped.Inner")
+			return 0, xdr.In(err, "envelope.Envelope:Bumped.Inner")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Signatures")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Signatures")
 		}
 		w = b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 20 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Bumped.Signatures")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Bumped.Signatures")
 		}
 		if uint64(n)*8 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Bumped.Signatures")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Bumped.Signatures")
 		}
 		for i := range int(n) {
 			from := off
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "Hint").At("envelope.Envelope:Bumped.Signatures", i)
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Signatures[].Hint", i)
 			}
 			w := b[off : off+8 : off+8]
 			n2 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n2 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Signature").At("envelope.Envelope:Bumped.Signatures", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Envelope:Bumped.Signatures[].Signature", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Signature").At("envelope.Envelope:Bumped.Signatures", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Envelope:Bumped.Signatures[].Signature", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Signature").At("envelope.Envelope:Bumped.Signatures", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Envelope:Bumped.Signatures[].Signature", i)
 			}
 			off += xdr.Padded(int(n2))
 			if !yield(DecoratedView(b[from:off:off]), nil) {
@@ -1290,7 +1290,7 @@ func walkEnvelopeBumpedSignatures(c *xdr.Checker, b []byte, off int, yield func(
 			}
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }

@@ -34,29 +34,23 @@ func (v *Hash) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Hash) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Hash) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Hash) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -97,6 +91,9 @@ func (v *Hash) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 32) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+32 : off+32]
 	copy(w[0:32], (*v)[:])
 	off += 32
@@ -104,9 +101,9 @@ func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 32 {
-		return off, xdr.Short(b, off, 32, "envelope.Hash:")
+func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 32) {
+		return 0, xdr.Short(b, off, 32, "envelope.Hash:")
 	}
 	w := b[off : off+32 : off+32]
 	copy((*v)[:], w[0:32])
@@ -116,8 +113,8 @@ func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Hash) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 32 {
-		return off, xdr.Short(b, off, 32, "envelope.Hash:")
+	if xdr.Lacks(b, off, 32) {
+		return 0, xdr.Short(b, off, 32, "envelope.Hash:")
 	}
 	off += 32
 	return off, nil
@@ -147,29 +144,23 @@ func (v *Signature) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Signature) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Signature) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Signature) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -211,7 +202,10 @@ func (v *Signature) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Signature) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len((*v)) > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 64, "envelope.Signature:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 64, "envelope.Signature:")
+	}
+	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -221,43 +215,43 @@ func (v *Signature) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Signature) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Signature:")
+func (v *Signature) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Signature:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Signature:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Signature:")
 	}
-	(*v) = d.Bytes(b, off, int(n))
+	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Signature) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Signature:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Signature:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Signature:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Signature:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -292,29 +286,23 @@ func (v *Text) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Text) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Text) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Text) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -356,7 +344,10 @@ func (v *Text) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Text) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len((*v)) > 28 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 28, "envelope.Text:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 28, "envelope.Text:")
+	}
+	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -366,43 +357,43 @@ func (v *Text) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Text) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Text:")
+func (v *Text) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Text:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 28 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Text:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Text:")
 	}
-	(*v) = d.Bytes(b, off, int(n))
+	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Text) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Text:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Text:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 28 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Text:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Text:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -428,29 +419,23 @@ func (v *Amount) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Amount) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Amount) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Amount) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -491,6 +476,9 @@ func (v *Amount) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(*v)))
 	off += 8
@@ -498,9 +486,9 @@ func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Amount:")
+func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Amount:")
 	}
 	w := b[off : off+8 : off+8]
 	(*v) = Amount(binary.BigEndian.Uint64(w[0:8]))
@@ -510,8 +498,8 @@ func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Amount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Amount:")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Amount:")
 	}
 	off += 8
 	return off, nil
@@ -562,29 +550,23 @@ func (v *KeyKind) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *KeyKind) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *KeyKind) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *KeyKind) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -626,7 +608,10 @@ func (v *KeyKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.KeyKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.KeyKind:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -635,14 +620,14 @@ func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.KeyKind:")
+func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.KeyKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
 	}
 	(*v) = enum
 	off += 4
@@ -651,13 +636,13 @@ func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *KeyKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.KeyKind:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.KeyKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
 	}
 	off += 4
 	return off, nil
@@ -686,29 +671,23 @@ func (v *TaggedKey) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *TaggedKey) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *TaggedKey) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *TaggedKey) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -749,6 +728,9 @@ func (v *TaggedKey) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 40) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+40 : off+40]
 	binary.BigEndian.PutUint64(w[0:8], v.Tag)
 	copy(w[8:40], v.Key[:])
@@ -757,9 +739,9 @@ func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 40 {
-		return off, xdr.Short(b, off, 40, "envelope.TaggedKey:Tag")
+func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 40) {
+		return 0, xdr.Short(b, off, 40, "envelope.TaggedKey:Tag")
 	}
 	w := b[off : off+40 : off+40]
 	v.Tag = binary.BigEndian.Uint64(w[0:8])
@@ -770,8 +752,8 @@ func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *TaggedKey) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 40 {
-		return off, xdr.Short(b, off, 40, "envelope.TaggedKey:Tag")
+	if xdr.Lacks(b, off, 40) {
+		return 0, xdr.Short(b, off, 40, "envelope.TaggedKey:Tag")
 	}
 	off += 40
 	return off, nil
@@ -813,29 +795,23 @@ func (v *Account) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Account) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Account) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Account) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -877,46 +853,58 @@ func (v *Account) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Kind.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 	off += 4
 	switch v.Kind {
 	case KeyKindPlain:
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+32 : off+32]
 		copy(w[0:32], v.Key[:])
 		off += 32
 	case KeyKindHashed:
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+32 : off+32]
 		copy(w[0:32], v.Digest[:])
 		off += 32
 	case KeyKindTagged:
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint64(w[0:8], v.Tagged.Tag)
 		copy(w[8:40], v.Tagged.Key[:])
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Account:Kind")
+func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind KeyKind
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Account:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Account:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Account:Kind")
 	}
-	v.Kind = enum
+	kind = enum
 	off += 4
-	if v.Kind != old {
-		switch old {
+	if kind != v.Kind {
+		switch v.Kind {
 		case KeyKindPlain:
 			clear(v.Key[:])
 		case KeyKindHashed:
@@ -924,32 +912,33 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		case KeyKindTagged:
 			v.Tagged.ResetXDR()
 		}
+		v.Kind = kind
 	}
-	switch v.Kind {
+	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Account:Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Account:Key")
 		}
 		w := b[off : off+32 : off+32]
 		copy(v.Key[:], w[0:32])
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Account:Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Account:Digest")
 		}
 		w := b[off : off+32 : off+32]
 		copy(v.Digest[:], w[0:32])
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.Account:Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.Account:Tagged.Tag")
 		}
 		w := b[off : off+40 : off+40]
 		v.Tagged.Tag = binary.BigEndian.Uint64(w[0:8])
 		copy(v.Tagged.Key[:], w[8:40])
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
 }
@@ -957,34 +946,34 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Account) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Account:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Account:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Account:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Account:Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Account:Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Account:Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Account:Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Account:Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.Account:Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.Account:Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
 }
@@ -1042,29 +1031,23 @@ func (v *AssetKind) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *AssetKind) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *AssetKind) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *AssetKind) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1106,7 +1089,10 @@ func (v *AssetKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.AssetKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.AssetKind:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -1115,14 +1101,14 @@ func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.AssetKind:")
+func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.AssetKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AssetKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
 	}
 	(*v) = enum
 	off += 4
@@ -1131,13 +1117,13 @@ func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AssetKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.AssetKind:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.AssetKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AssetKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
 	}
 	off += 4
 	return off, nil
@@ -1169,29 +1155,23 @@ func (v *ShortAsset) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ShortAsset) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ShortAsset) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ShortAsset) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1233,65 +1213,68 @@ func (v *ShortAsset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	copy(w[0:4], v.Code[:])
 	off += 4
 	if off, err = v.Issuer.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.ShortAsset:Issuer")
+		return 0, xdr.In(err, "envelope.ShortAsset:Issuer")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
+func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
 	}
 	w := b[off : off+4 : off+4]
 	copy(v.Code[:], w[0:4])
 	off += 4
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.ShortAsset:Issuer")
+		return 0, xdr.In(err, "envelope.ShortAsset:Issuer")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ShortAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
 	}
 	off += 4
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.ShortAsset:Issuer.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Issuer.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.ShortAsset:Issuer.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.ShortAsset:Issuer.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.ShortAsset:Issuer.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.ShortAsset:Issuer.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.ShortAsset:Issuer.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.ShortAsset:Issuer.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.ShortAsset:Issuer.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.ShortAsset:Issuer.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
 	}
 	return off, nil
 }
@@ -1323,29 +1306,23 @@ func (v *LongAsset) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *LongAsset) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LongAsset) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *LongAsset) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1387,65 +1364,68 @@ func (v *LongAsset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+12 : off+12]
 	copy(w[0:12], v.Code[:])
 	off += 12
 	if off, err = v.Issuer.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.LongAsset:Issuer")
+		return 0, xdr.In(err, "envelope.LongAsset:Issuer")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
+func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
 	}
 	w := b[off : off+12 : off+12]
 	copy(v.Code[:], w[0:12])
 	off += 12
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.LongAsset:Issuer")
+		return 0, xdr.In(err, "envelope.LongAsset:Issuer")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *LongAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
 	}
 	off += 12
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.LongAsset:Issuer.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.LongAsset:Issuer.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.LongAsset:Issuer.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.LongAsset:Issuer.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.LongAsset:Issuer.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.LongAsset:Issuer.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.LongAsset:Issuer.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.LongAsset:Issuer.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.LongAsset:Issuer.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.LongAsset:Issuer.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
 	}
 	return off, nil
 }
@@ -1489,29 +1469,23 @@ func (v *Asset) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Asset) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Asset) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Asset) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1554,7 +1528,10 @@ func (v *Asset) CheckXDR(b []byte) (n int, err error) {
 func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if !v.Kind.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -1562,78 +1539,85 @@ func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Kind {
 	case AssetKindNative:
 	case AssetKindShort:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		copy(w[0:4], v.Small.Code[:])
 		off += 4
 		if off, err = v.Small.Issuer.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Asset:Small.Issuer")
+			return 0, xdr.In(err, "envelope.Asset:Small.Issuer")
 		}
 	case AssetKindLong:
 		if v.Large == nil {
-			return off, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Asset:Large")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Asset:Large")
+		}
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+12 : off+12]
 		copy(w[0:12], v.Large.Code[:])
 		off += 12
 		if off, err = v.Large.Issuer.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Asset:Large.Issuer")
+			return 0, xdr.In(err, "envelope.Asset:Large.Issuer")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	old := v.Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Asset:Kind")
+func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	var kind AssetKind
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Asset:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AssetKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Asset:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Asset:Kind")
 	}
-	v.Kind = enum
+	kind = enum
 	off += 4
-	if v.Kind != old {
-		switch old {
+	if kind != v.Kind {
+		switch v.Kind {
 		case AssetKindNative:
 		case AssetKindShort:
 			v.Small.ResetXDR()
 		case AssetKindLong:
 			v.Large = nil
 		}
+		v.Kind = kind
 	}
-	switch v.Kind {
+	switch kind {
 	case AssetKindNative:
 	case AssetKindShort:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
 		}
 		w := b[off : off+4 : off+4]
 		copy(v.Small.Code[:], w[0:4])
 		off += 4
 		if off, err = v.Small.Issuer.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Asset:Small.Issuer")
+			return 0, xdr.In(err, "envelope.Asset:Small.Issuer")
 		}
 	case AssetKindLong:
 		if v.Large, err = xdr.New[LongAsset](d, 128, off); err != nil {
-			return off, err.In("envelope.Asset:Large")
+			return 0, xdr.In(err, "envelope.Asset:Large")
 		}
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
 		}
 		w := b[off : off+12 : off+12]
 		copy(v.Large.Code[:], w[0:12])
 		off += 12
 		if off, err = v.Large.Issuer.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Asset:Large.Issuer")
+			return 0, xdr.In(err, "envelope.Asset:Large.Issuer")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
 }
@@ -1641,90 +1625,90 @@ func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind AssetKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Asset:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Asset:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := AssetKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Asset:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Asset:Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case AssetKindNative:
 	case AssetKindShort:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
 		}
 		off += 4
 		var kind2 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Asset:Small.Issuer.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Issuer.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Asset:Small.Issuer.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Asset:Small.Issuer.Kind")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Asset:Small.Issuer.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Asset:Small.Issuer.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Asset:Small.Issuer.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Asset:Small.Issuer.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Asset:Small.Issuer.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Asset:Small.Issuer.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
 		}
 	case AssetKindLong:
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
 		}
 		off += 12
 		var kind3 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Asset:Large.Issuer.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Asset:Large.Issuer.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Asset:Large.Issuer.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Asset:Large.Issuer.Kind")
 		}
 		kind3 = enum3
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Asset:Large.Issuer.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Asset:Large.Issuer.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Asset:Large.Issuer.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Asset:Large.Issuer.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Asset:Large.Issuer.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Asset:Large.Issuer.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
 }
@@ -1759,29 +1743,23 @@ func (v *Price) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Price) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Price) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Price) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1822,6 +1800,9 @@ func (v *Price) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Numerator))
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.Denominator))
@@ -1830,9 +1811,9 @@ func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Price:Numerator")
+func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Price:Numerator")
 	}
 	w := b[off : off+8 : off+8]
 	v.Numerator = int32(binary.BigEndian.Uint32(w[0:4]))
@@ -1843,8 +1824,8 @@ func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Price) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Price:Numerator")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Price:Numerator")
 	}
 	off += 8
 	return off, nil
@@ -1880,29 +1861,23 @@ func (v *Payment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Payment) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Payment) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Payment) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1945,10 +1920,13 @@ func (v *Payment) CheckXDR(b []byte) (n int, err error) {
 func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Destination.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Payment:Destination")
+		return 0, xdr.In(err, "envelope.Payment:Destination")
 	}
 	if off, err = v.Asset.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Payment:Asset")
+		return 0, xdr.In(err, "envelope.Payment:Asset")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Amount)))
@@ -1957,16 +1935,16 @@ func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Payment:Destination")
+		return 0, xdr.In(err, "envelope.Payment:Destination")
 	}
 	if off, err = v.Asset.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Payment:Asset")
+		return 0, xdr.In(err, "envelope.Payment:Asset")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Payment:Amount")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Payment:Amount")
 	}
 	w := b[off : off+8 : off+8]
 	v.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
@@ -1978,40 +1956,40 @@ func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Payment:Destination.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Payment:Destination.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Payment:Destination.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Payment:Destination.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Payment:Destination.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Payment:Destination.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Payment:Destination.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Payment:Destination.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.Payment:Destination.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.Payment:Destination.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.Payment:Asset")
+		return 0, xdr.In(err, "envelope.Payment:Asset")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Payment:Amount")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Payment:Amount")
 	}
 	off += 8
 	return off, nil
@@ -2055,29 +2033,23 @@ func (v *PathPayment) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *PathPayment) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PathPayment) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *PathPayment) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2120,19 +2092,25 @@ func (v *PathPayment) CheckXDR(b []byte) (n int, err error) {
 func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Send.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Send")
+		return 0, xdr.In(err, "envelope.PathPayment:Send")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Most)))
 	off += 8
 	if off, err = v.Destination.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Destination")
+		return 0, xdr.In(err, "envelope.PathPayment:Destination")
 	}
 	if off, err = v.Receive.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Receive")
+		return 0, xdr.In(err, "envelope.PathPayment:Receive")
 	}
 	if len(v.Path) > 5 {
-		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Path)), 5, "envelope.PathPayment:Path")
+		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Path)), 5, "envelope.PathPayment:Path")
+	}
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Amount)))
@@ -2142,51 +2120,51 @@ func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(e, b, off); err != nil {
-			return off, err.At("envelope.PathPayment:Path", i)
+			return 0, xdr.In(err, "envelope.PathPayment:Path[]", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Send.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Send")
+		return 0, xdr.In(err, "envelope.PathPayment:Send")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.PathPayment:Most")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.PathPayment:Most")
 	}
 	w := b[off : off+8 : off+8]
 	v.Most = Amount(binary.BigEndian.Uint64(w[0:8]))
 	off += 8
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Destination")
+		return 0, xdr.In(err, "envelope.PathPayment:Destination")
 	}
 	if off, err = v.Receive.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Receive")
+		return 0, xdr.In(err, "envelope.PathPayment:Receive")
 	}
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "envelope.PathPayment:Amount")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "envelope.PathPayment:Amount")
 	}
 	w = b[off : off+12 : off+12]
 	v.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 5 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
 	}
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
 	}
-	if v.Path, err = xdr.Resize(d, v.Path, int(n), 136, off); err != nil {
-		return off, err.In("envelope.PathPayment:Path")
+	if err = xdr.Resize(d, &v.Path, int(n), 136, off); err != nil {
+		return 0, xdr.In(err, "envelope.PathPayment:Path")
 	}
 	s := v.Path[:]
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
-			return off, err.At("envelope.PathPayment:Path", i)
+			return 0, xdr.In(err, "envelope.PathPayment:Path[]", i)
 		}
 	}
 	return off, nil
@@ -2196,60 +2174,60 @@ func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Send")
+		return 0, xdr.In(err, "envelope.PathPayment:Send")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.PathPayment:Most")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.PathPayment:Most")
 	}
 	off += 8
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.PathPayment:Destination.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.PathPayment:Destination.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.PathPayment:Destination.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.PathPayment:Destination.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.PathPayment:Destination.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.PathPayment:Destination.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.PathPayment:Destination.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.PathPayment:Destination.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.PathPayment:Destination.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.PathPayment:Destination.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.PathPayment:Receive")
+		return 0, xdr.In(err, "envelope.PathPayment:Receive")
 	}
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "envelope.PathPayment:Amount")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "envelope.PathPayment:Amount")
 	}
 	w = b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 5 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
 	}
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
 	}
 	for i := range int(n) {
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.At("envelope.PathPayment:Path", i)
+			return 0, xdr.In(err, "envelope.PathPayment:Path[]", i)
 		}
 	}
 	return off, nil
@@ -2291,29 +2269,23 @@ func (v *Offer) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Offer) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Offer) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Offer) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2356,10 +2328,13 @@ func (v *Offer) CheckXDR(b []byte) (n int, err error) {
 func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Selling.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Offer:Selling")
+		return 0, xdr.In(err, "envelope.Offer:Selling")
 	}
 	if off, err = v.Buying.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Offer:Buying")
+		return 0, xdr.In(err, "envelope.Offer:Buying")
+	}
+	if xdr.Lacks(b, off, 24) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Amount)))
@@ -2371,16 +2346,16 @@ func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Selling.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Offer:Selling")
+		return 0, xdr.In(err, "envelope.Offer:Selling")
 	}
 	if off, err = v.Buying.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Offer:Buying")
+		return 0, xdr.In(err, "envelope.Offer:Buying")
 	}
-	if len(b)-off < 24 {
-		return off, xdr.Short(b, off, 24, "envelope.Offer:Amount")
+	if xdr.Lacks(b, off, 24) {
+		return 0, xdr.Short(b, off, 24, "envelope.Offer:Amount")
 	}
 	w := b[off : off+24 : off+24]
 	v.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
@@ -2395,13 +2370,13 @@ func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Offer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.Offer:Selling")
+		return 0, xdr.In(err, "envelope.Offer:Selling")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.Offer:Buying")
+		return 0, xdr.In(err, "envelope.Offer:Buying")
 	}
-	if len(b)-off < 24 {
-		return off, xdr.Short(b, off, 24, "envelope.Offer:Amount")
+	if xdr.Lacks(b, off, 24) {
+		return 0, xdr.Short(b, off, 24, "envelope.Offer:Amount")
 	}
 	off += 24
 	return off, nil
@@ -2437,29 +2412,23 @@ func (v *Signer) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Signer) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Signer) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Signer) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2502,7 +2471,10 @@ func (v *Signer) CheckXDR(b []byte) (n int, err error) {
 func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Key.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Signer:Key")
+		return 0, xdr.In(err, "envelope.Signer:Key")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], v.Weight)
@@ -2511,13 +2483,13 @@ func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Key.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Signer:Key")
+		return 0, xdr.In(err, "envelope.Signer:Key")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Signer:Weight")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Signer:Weight")
 	}
 	w := b[off : off+4 : off+4]
 	v.Weight = binary.BigEndian.Uint32(w[0:4])
@@ -2528,37 +2500,37 @@ func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Signer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Signer:Key.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Signer:Key.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Signer:Key.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Signer:Key.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Signer:Key.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Signer:Key.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Signer:Key.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Signer:Key.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.Signer:Key.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.Signer:Key.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Signer:Weight")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Signer:Weight")
 	}
 	off += 4
 	return off, nil
@@ -2611,29 +2583,23 @@ func (v *Options) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Options) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Options) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Options) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -2675,48 +2641,75 @@ func (v *Options) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Inflation.Present))
 	off += 4
 	if v.Inflation.Present {
 		if off, err = v.Inflation.Value.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Options:Inflation")
+			return 0, xdr.In(err, "envelope.Options:Inflation")
 		}
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.ClearFlags.Present))
 	off += 4
 	if v.ClearFlags.Present {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.ClearFlags.Value)
 		off += 4
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.SetFlags.Present))
 	off += 4
 	if v.SetFlags.Present {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.SetFlags.Value)
 		off += 4
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Home.Present))
 	off += 4
 	if v.Home.Present {
 		if len(v.Home.Value) > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Home.Value)), 28, "envelope.Options:Home")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Home.Value)), 28, "envelope.Options:Home")
+		}
+		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Home.Value))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Home.Value)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Home.Value)
 	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Signer.Present))
 	off += 4
 	if v.Signer.Present {
 		if off, err = v.Signer.Value.Key.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Options:Signer.Key")
+			return 0, xdr.In(err, "envelope.Options:Signer.Key")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.Signer.Value.Weight)
@@ -2726,21 +2719,21 @@ func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:Inflation")
+func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:Inflation")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
 	}
 	if more != 0 {
 		v.Inflation.Present = true
 		if off, err = v.Inflation.Value.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Options:Inflation")
+			return 0, xdr.In(err, "envelope.Options:Inflation")
 		}
 	} else {
 		if v.Inflation.Present {
@@ -2748,19 +2741,19 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			v.Inflation.Value.ResetXDR()
 		}
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more2 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
 	}
 	if more2 != 0 {
 		v.ClearFlags.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
 		}
 		w := b[off : off+4 : off+4]
 		v.ClearFlags.Value = binary.BigEndian.Uint32(w[0:4])
@@ -2771,19 +2764,19 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			v.ClearFlags.Value = 0
 		}
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
 	}
 	if more3 != 0 {
 		v.SetFlags.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
 		}
 		w := b[off : off+4 : off+4]
 		v.SetFlags.Value = binary.BigEndian.Uint32(w[0:4])
@@ -2794,33 +2787,33 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			v.SetFlags.Value = 0
 		}
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:Home")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
 	}
 	w = b[off : off+4 : off+4]
 	more4 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more4 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
 	}
 	if more4 != 0 {
 		v.Home.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:Home")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
 		}
-		v.Home.Value = d.Bytes(b, off, int(n))
+		v.Home.Value = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	} else {
 		if v.Home.Present {
@@ -2828,22 +2821,22 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			v.Home.Value = nil
 		}
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:Signer")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:Signer")
 	}
 	w = b[off : off+4 : off+4]
 	more5 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more5 > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
 	}
 	if more5 != 0 {
 		v.Signer.Present = true
 		if off, err = v.Signer.Value.Key.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Options:Signer.Key")
+			return 0, xdr.In(err, "envelope.Options:Signer.Key")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:Signer.Weight")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:Signer.Weight")
 		}
 		w := b[off : off+4 : off+4]
 		v.Signer.Value.Weight = binary.BigEndian.Uint32(w[0:4])
@@ -2859,146 +2852,146 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:Inflation")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:Inflation")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
 	}
 	if more != 0 {
 		var kind KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:Inflation.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:Inflation.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Options:Inflation.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Options:Inflation.Kind")
 		}
 		kind = enum
 		off += 4
 		switch kind {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Options:Inflation.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Options:Inflation.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Options:Inflation.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Options:Inflation.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Options:Inflation.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Options:Inflation.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
 		}
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
 	}
 	w = b[off : off+4 : off+4]
 	more2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more2 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
 	}
 	if more2 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
 		}
 		off += 4
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
 	}
 	w = b[off : off+4 : off+4]
 	more3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
 	}
 	if more3 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
 		}
 		off += 4
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:Home")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
 	}
 	w = b[off : off+4 : off+4]
 	more4 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more4 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
 	}
 	if more4 != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:Home")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
 		}
 		off += xdr.Padded(int(n))
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Options:Signer")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Options:Signer")
 	}
 	w = b[off : off+4 : off+4]
 	more5 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more5 > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
 	}
 	if more5 != 0 {
 		var kind2 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:Signer.Key.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:Signer.Key.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Options:Signer.Key.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Options:Signer.Key.Kind")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Options:Signer.Key.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Options:Signer.Key.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Options:Signer.Key.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Options:Signer.Key.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Options:Signer.Key.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Options:Signer.Key.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Options:Signer.Weight")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Options:Signer.Weight")
 		}
 		off += 4
 	}
@@ -3055,29 +3048,23 @@ func (v *Data) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Data) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Data) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Data) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3119,7 +3106,10 @@ func (v *Data) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Name) > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 64, "envelope.Data:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 64, "envelope.Data:Name")
+	}
+	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Name))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Name)))
@@ -3130,7 +3120,10 @@ func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off += 4
 	if v.Value.Present {
 		if len(v.Value.Value) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Value.Value)), 64, "envelope.Data:Value")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Value.Value)), 64, "envelope.Data:Value")
+		}
+		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Value.Value))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Value.Value)))
@@ -3141,51 +3134,51 @@ func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Data:Name")
+func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Data:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
 	}
-	v.Name = d.Bytes(b, off, int(n))
+	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Data:Value")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
 	}
 	w = b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
 	}
 	if more != 0 {
 		v.Value.Present = true
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Data:Value")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
 		}
-		v.Value.Value = d.Bytes(b, off, int(n2))
+		v.Value.Value = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	} else {
 		if v.Value.Present {
@@ -3198,46 +3191,46 @@ func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Data) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Data:Name")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Data:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Data:Value")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
 	}
 	w = b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
 	}
 	if more != 0 {
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Data:Value")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
 		}
 		w := b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -3308,29 +3301,23 @@ func (v *OperationKind) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *OperationKind) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OperationKind) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *OperationKind) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3372,7 +3359,10 @@ func (v *OperationKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.OperationKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.OperationKind:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -3381,14 +3371,14 @@ func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.OperationKind:")
+func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.OperationKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := OperationKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
 	}
 	(*v) = enum
 	off += 4
@@ -3397,13 +3387,13 @@ func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Err
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OperationKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.OperationKind:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.OperationKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := OperationKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
 	}
 	off += 4
 	return off, nil
@@ -3435,29 +3425,23 @@ func (v *Create) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Create) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Create) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Create) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3500,7 +3484,10 @@ func (v *Create) CheckXDR(b []byte) (n int, err error) {
 func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Destination.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Create:Destination")
+		return 0, xdr.In(err, "envelope.Create:Destination")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Balance)))
@@ -3509,13 +3496,13 @@ func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Create:Destination")
+		return 0, xdr.In(err, "envelope.Create:Destination")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Create:Balance")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Create:Balance")
 	}
 	w := b[off : off+8 : off+8]
 	v.Balance = Amount(binary.BigEndian.Uint64(w[0:8]))
@@ -3526,37 +3513,37 @@ func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Create) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Create:Destination.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Create:Destination.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Create:Destination.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Create:Destination.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Create:Destination.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Create:Destination.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Create:Destination.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Create:Destination.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.Create:Destination.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.Create:Destination.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Create:Balance")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Create:Balance")
 	}
 	off += 8
 	return off, nil
@@ -3659,29 +3646,23 @@ func (v *Body) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Body) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Body) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -3724,7 +3705,10 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if !v.Kind.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -3732,42 +3716,54 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Kind {
 	case OperationKindCreate:
 		if off, err = v.Create.Destination.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:Create.Destination")
+			return 0, xdr.In(err, "envelope.Body:Create.Destination")
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Create.Balance)))
 		off += 8
 	case OperationKindPayment:
 		if v.Payment == nil {
-			return off, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Payment")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Payment")
 		}
 		if off, err = v.Payment.Destination.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:Payment.Destination")
+			return 0, xdr.In(err, "envelope.Body:Payment.Destination")
 		}
 		if off, err = v.Payment.Asset.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:Payment.Asset")
+			return 0, xdr.In(err, "envelope.Body:Payment.Asset")
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Payment.Amount)))
 		off += 8
 	case OperationKindPathPayment:
 		if v.PathPayment == nil {
-			return off, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:PathPayment")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:PathPayment")
 		}
 		if off, err = v.PathPayment.Send.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Send")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Send")
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.PathPayment.Most)))
 		off += 8
 		if off, err = v.PathPayment.Destination.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Destination")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Destination")
 		}
 		if off, err = v.PathPayment.Receive.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Receive")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Receive")
 		}
 		if len(v.PathPayment.Path) > 5 {
-			return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.PathPayment.Path)), 5, "envelope.Body:PathPayment.Path")
+			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.PathPayment.Path)), 5, "envelope.Body:PathPayment.Path")
+		}
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
 		}
 		w = b[off : off+12 : off+12]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.PathPayment.Amount)))
@@ -3777,18 +3773,21 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i := range s {
 			p := &s[i]
 			if off, err = p.PutXDR(e, b, off); err != nil {
-				return off, err.At("envelope.Body:PathPayment.Path", i)
+				return 0, xdr.In(err, "envelope.Body:PathPayment.Path[]", i)
 			}
 		}
 	case OperationKindOffer:
 		if v.Offer == nil {
-			return off, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Offer")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Offer")
 		}
 		if off, err = v.Offer.Selling.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:Offer.Selling")
+			return 0, xdr.In(err, "envelope.Body:Offer.Selling")
 		}
 		if off, err = v.Offer.Buying.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:Offer.Buying")
+			return 0, xdr.In(err, "envelope.Body:Offer.Buying")
+		}
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Offer.Amount)))
@@ -3798,50 +3797,77 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 	case OperationKindOptions:
 		if v.Options == nil {
-			return off, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Options")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Options")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Options.Inflation.Present))
 		off += 4
 		if v.Options.Inflation.Present {
 			if off, err = v.Options.Inflation.Value.PutXDR(e, b, off); err != nil {
-				return off, err.In("envelope.Body:Options.Inflation")
+				return 0, xdr.In(err, "envelope.Body:Options.Inflation")
 			}
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Options.ClearFlags.Present))
 		off += 4
 		if v.Options.ClearFlags.Present {
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], v.Options.ClearFlags.Value)
 			off += 4
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Options.SetFlags.Present))
 		off += 4
 		if v.Options.SetFlags.Present {
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], v.Options.SetFlags.Value)
 			off += 4
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
 		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Options.Home.Present))
 		off += 4
 		if v.Options.Home.Present {
 			if len(v.Options.Home.Value) > 28 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Options.Home.Value)), 28, "envelope.Body:Options.Home")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Options.Home.Value)), 28, "envelope.Body:Options.Home")
+			}
+			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Options.Home.Value))) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Options.Home.Value)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Options.Home.Value)
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Options.Signer.Present))
 		off += 4
 		if v.Options.Signer.Present {
 			if off, err = v.Options.Signer.Value.Key.PutXDR(e, b, off); err != nil {
-				return off, err.In("envelope.Body:Options.Signer.Key")
+				return 0, xdr.In(err, "envelope.Body:Options.Signer.Key")
+			}
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], v.Options.Signer.Value.Weight)
@@ -3849,17 +3875,20 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case OperationKindMerge:
 		if v.MergeInto == nil {
-			return off, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:MergeInto")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:MergeInto")
 		}
 		if off, err = v.MergeInto.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Body:MergeInto")
+			return 0, xdr.In(err, "envelope.Body:MergeInto")
 		}
 	case OperationKindData:
 		if v.Data == nil {
-			return off, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Data")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Data")
 		}
 		if len(v.Data.Name) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name")
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data.Name))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Data.Name)))
@@ -3870,7 +3899,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 4
 		if v.Data.Value.Present {
 			if len(v.Data.Value.Value) > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Value.Value)), 64, "envelope.Body:Data.Value")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Value.Value)), 64, "envelope.Body:Data.Value")
+			}
+			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Data.Value.Value))) {
+				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Data.Value.Value)))
@@ -3878,31 +3910,34 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, v.Data.Value.Value)
 		}
 	case OperationKindBump:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.Sequence))
 		off += 8
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	old := v.Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Body:Kind")
+func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	var kind OperationKind
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Body:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := OperationKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Body:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Body:Kind")
 	}
-	v.Kind = enum
+	kind = enum
 	off += 4
-	if v.Kind != old {
-		switch old {
+	if kind != v.Kind {
+		switch v.Kind {
 		case OperationKindCreate:
 			v.Create.ResetXDR()
 		case OperationKindPayment:
@@ -3920,88 +3955,89 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		case OperationKindBump:
 			v.Sequence = 0
 		}
+		v.Kind = kind
 	}
-	switch v.Kind {
+	switch kind {
 	case OperationKindCreate:
 		if off, err = v.Create.Destination.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:Create.Destination")
+			return 0, xdr.In(err, "envelope.Body:Create.Destination")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:Create.Balance")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:Create.Balance")
 		}
 		w := b[off : off+8 : off+8]
 		v.Create.Balance = Amount(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
 	case OperationKindPayment:
 		if v.Payment, err = xdr.New[Payment](d, 256, off); err != nil {
-			return off, err.In("envelope.Body:Payment")
+			return 0, xdr.In(err, "envelope.Body:Payment")
 		}
 		if off, err = v.Payment.Destination.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:Payment.Destination")
+			return 0, xdr.In(err, "envelope.Body:Payment.Destination")
 		}
 		if off, err = v.Payment.Asset.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:Payment.Asset")
+			return 0, xdr.In(err, "envelope.Body:Payment.Asset")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:Payment.Amount")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:Payment.Amount")
 		}
 		w := b[off : off+8 : off+8]
 		v.Payment.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
 	case OperationKindPathPayment:
 		if v.PathPayment, err = xdr.New[PathPayment](d, 424, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment")
+			return 0, xdr.In(err, "envelope.Body:PathPayment")
 		}
 		if off, err = v.PathPayment.Send.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Send")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Send")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:PathPayment.Most")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:PathPayment.Most")
 		}
 		w := b[off : off+8 : off+8]
 		v.PathPayment.Most = Amount(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
 		if off, err = v.PathPayment.Destination.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Destination")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Destination")
 		}
 		if off, err = v.PathPayment.Receive.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Receive")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Receive")
 		}
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
 		}
 		w = b[off : off+12 : off+12]
 		v.PathPayment.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 5 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
 		}
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
 		}
-		if v.PathPayment.Path, err = xdr.Resize(d, v.PathPayment.Path, int(n), 136, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Path")
+		if err = xdr.Resize(d, &v.PathPayment.Path, int(n), 136, off); err != nil {
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Path")
 		}
 		s := v.PathPayment.Path[:]
 		for i := range s {
 			p := &s[i]
 			if off, err = p.GetXDR(d, b, off); err != nil {
-				return off, err.At("envelope.Body:PathPayment.Path", i)
+				return 0, xdr.In(err, "envelope.Body:PathPayment.Path[]", i)
 			}
 		}
 	case OperationKindOffer:
 		if v.Offer, err = xdr.New[Offer](d, 296, off); err != nil {
-			return off, err.In("envelope.Body:Offer")
+			return 0, xdr.In(err, "envelope.Body:Offer")
 		}
 		if off, err = v.Offer.Selling.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:Offer.Selling")
+			return 0, xdr.In(err, "envelope.Body:Offer.Selling")
 		}
 		if off, err = v.Offer.Buying.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:Offer.Buying")
+			return 0, xdr.In(err, "envelope.Body:Offer.Buying")
 		}
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "envelope.Body:Offer.Amount")
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "envelope.Body:Offer.Amount")
 		}
 		w := b[off : off+24 : off+24]
 		v.Offer.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
@@ -4011,21 +4047,21 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 	case OperationKindOptions:
 		if v.Options, err = xdr.New[Options](d, 296, off); err != nil {
-			return off, err.In("envelope.Body:Options")
+			return 0, xdr.In(err, "envelope.Body:Options")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
 		}
 		if more != 0 {
 			v.Options.Inflation.Present = true
 			if off, err = v.Options.Inflation.Value.GetXDR(d, b, off); err != nil {
-				return off, err.In("envelope.Body:Options.Inflation")
+				return 0, xdr.In(err, "envelope.Body:Options.Inflation")
 			}
 		} else {
 			if v.Options.Inflation.Present {
@@ -4033,19 +4069,19 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				v.Options.Inflation.Value.ResetXDR()
 			}
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more2 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
 		}
 		if more2 != 0 {
 			v.Options.ClearFlags.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 			}
 			w := b[off : off+4 : off+4]
 			v.Options.ClearFlags.Value = binary.BigEndian.Uint32(w[0:4])
@@ -4056,19 +4092,19 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				v.Options.ClearFlags.Value = 0
 			}
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
 		}
 		if more3 != 0 {
 			v.Options.SetFlags.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 			}
 			w := b[off : off+4 : off+4]
 			v.Options.SetFlags.Value = binary.BigEndian.Uint32(w[0:4])
@@ -4079,33 +4115,33 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				v.Options.SetFlags.Value = 0
 			}
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
 		}
 		w = b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more4 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
 		}
 		if more4 != 0 {
 			v.Options.Home.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n2 > 28 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
 			}
-			v.Options.Home.Value = d.Bytes(b, off, int(n2))
+			v.Options.Home.Value = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 			off += xdr.Padded(int(n2))
 		} else {
 			if v.Options.Home.Present {
@@ -4113,22 +4149,22 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 				v.Options.Home.Value = nil
 			}
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.Signer")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more5 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
 		}
 		if more5 != 0 {
 			v.Options.Signer.Present = true
 			if off, err = v.Options.Signer.Value.Key.GetXDR(d, b, off); err != nil {
-				return off, err.In("envelope.Body:Options.Signer.Key")
+				return 0, xdr.In(err, "envelope.Body:Options.Signer.Key")
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
 			}
 			w := b[off : off+4 : off+4]
 			v.Options.Signer.Value.Weight = binary.BigEndian.Uint32(w[0:4])
@@ -4141,59 +4177,59 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case OperationKindMerge:
 		if v.MergeInto, err = xdr.New[Account](d, 112, off); err != nil {
-			return off, err.In("envelope.Body:MergeInto")
+			return 0, xdr.In(err, "envelope.Body:MergeInto")
 		}
 		if off, err = v.MergeInto.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Body:MergeInto")
+			return 0, xdr.In(err, "envelope.Body:MergeInto")
 		}
 	case OperationKindData:
 		if v.Data, err = xdr.New[Data](d, 56, off); err != nil {
-			return off, err.In("envelope.Body:Data")
+			return 0, xdr.In(err, "envelope.Body:Data")
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Data.Name")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Name")
 		}
 		w := b[off : off+4 : off+4]
 		n3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n3 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
 		}
 		if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
 		}
-		v.Data.Name = d.Bytes(b, off, int(n3))
+		v.Data.Name = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 		off += xdr.Padded(int(n3))
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
 		}
 		if more6 != 0 {
 			v.Data.Value.Present = true
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n4 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
 			}
 			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
 			}
 			if !xdr.ZeroPad(b, off, int(n4)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
 			}
-			v.Data.Value.Value = d.Bytes(b, off, int(n4))
+			v.Data.Value.Value = d.Bytes(b[off : off+int(n4) : off+int(n4)])
 			off += xdr.Padded(int(n4))
 		} else {
 			if v.Data.Value.Present {
@@ -4202,14 +4238,14 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case OperationKindBump:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:Sequence")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:Sequence")
 		}
 		w := b[off : off+8 : off+8]
 		v.Sequence = int64(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
 }
@@ -4218,385 +4254,385 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind OperationKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Body:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Body:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := OperationKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Body:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Body:Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case OperationKindCreate:
 		var kind2 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Create.Destination.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Create.Destination.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Body:Create.Destination.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Body:Create.Destination.Kind")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:Create.Destination.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:Create.Destination.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:Create.Destination.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:Create.Destination.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Body:Create.Destination.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Body:Create.Destination.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:Create.Balance")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:Create.Balance")
 		}
 		off += 8
 	case OperationKindPayment:
 		var kind3 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Payment.Destination.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Payment.Destination.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Body:Payment.Destination.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Body:Payment.Destination.Kind")
 		}
 		kind3 = enum3
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:Payment.Destination.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:Payment.Destination.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:Payment.Destination.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:Payment.Destination.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Body:Payment.Destination.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Body:Payment.Destination.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Body:Payment.Asset")
+			return 0, xdr.In(err, "envelope.Body:Payment.Asset")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:Payment.Amount")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:Payment.Amount")
 		}
 		off += 8
 	case OperationKindPathPayment:
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Send")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Send")
 		}
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:PathPayment.Most")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:PathPayment.Most")
 		}
 		off += 8
 		var kind4 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:PathPayment.Destination.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:PathPayment.Destination.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum4 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "envelope.Body:PathPayment.Destination.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "envelope.Body:PathPayment.Destination.Kind")
 		}
 		kind4 = enum4
 		off += 4
 		switch kind4 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Body:PathPayment.Destination.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Body:PathPayment.Destination.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Body:PathPayment.Receive")
+			return 0, xdr.In(err, "envelope.Body:PathPayment.Receive")
 		}
-		if len(b)-off < 12 {
-			return off, xdr.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
 		}
 		w = b[off : off+12 : off+12]
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 5 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
 		}
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
 		}
 		for i := range int(n) {
 			if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-				return off, err.At("envelope.Body:PathPayment.Path", i)
+				return 0, xdr.In(err, "envelope.Body:PathPayment.Path[]", i)
 			}
 		}
 	case OperationKindOffer:
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Body:Offer.Selling")
+			return 0, xdr.In(err, "envelope.Body:Offer.Selling")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Body:Offer.Buying")
+			return 0, xdr.In(err, "envelope.Body:Offer.Buying")
 		}
-		if len(b)-off < 24 {
-			return off, xdr.Short(b, off, 24, "envelope.Body:Offer.Amount")
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Short(b, off, 24, "envelope.Body:Offer.Amount")
 		}
 		off += 24
 	case OperationKindOptions:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation")
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
 		}
 		if more != 0 {
 			var kind5 KeyKind
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation.Kind")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation.Kind")
 			}
 			w := b[off : off+4 : off+4]
 			enum5 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 			if !enum5.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "envelope.Body:Options.Inflation.Kind")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "envelope.Body:Options.Inflation.Kind")
 			}
 			kind5 = enum5
 			off += 4
 			switch kind5 {
 			case KeyKindPlain:
-				if len(b)-off < 32 {
-					return off, xdr.Short(b, off, 32, "envelope.Body:Options.Inflation.Key")
+				if xdr.Lacks(b, off, 32) {
+					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Inflation.Key")
 				}
 				off += 32
 			case KeyKindHashed:
-				if len(b)-off < 32 {
-					return off, xdr.Short(b, off, 32, "envelope.Body:Options.Inflation.Digest")
+				if xdr.Lacks(b, off, 32) {
+					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Inflation.Digest")
 				}
 				off += 32
 			case KeyKindTagged:
-				if len(b)-off < 40 {
-					return off, xdr.Short(b, off, 40, "envelope.Body:Options.Inflation.Tagged.Tag")
+				if xdr.Lacks(b, off, 40) {
+					return 0, xdr.Short(b, off, 40, "envelope.Body:Options.Inflation.Tagged.Tag")
 				}
 				off += 40
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
 			}
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 		}
 		w = b[off : off+4 : off+4]
 		more2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more2 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
 		}
 		if more2 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 			}
 			off += 4
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 		}
 		w = b[off : off+4 : off+4]
 		more3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
 		}
 		if more3 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 			}
 			off += 4
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
 		}
 		w = b[off : off+4 : off+4]
 		more4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more4 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
 		}
 		if more4 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n2 > 28 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
 			}
 			off += xdr.Padded(int(n2))
 		}
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Options.Signer")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer")
 		}
 		w = b[off : off+4 : off+4]
 		more5 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more5 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
 		}
 		if more5 != 0 {
 			var kind6 KeyKind
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Key.Kind")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Key.Kind")
 			}
 			w := b[off : off+4 : off+4]
 			enum6 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 			if !enum6.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "envelope.Body:Options.Signer.Key.Kind")
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "envelope.Body:Options.Signer.Key.Kind")
 			}
 			kind6 = enum6
 			off += 4
 			switch kind6 {
 			case KeyKindPlain:
-				if len(b)-off < 32 {
-					return off, xdr.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Key")
+				if xdr.Lacks(b, off, 32) {
+					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Key")
 				}
 				off += 32
 			case KeyKindHashed:
-				if len(b)-off < 32 {
-					return off, xdr.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Digest")
+				if xdr.Lacks(b, off, 32) {
+					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Digest")
 				}
 				off += 32
 			case KeyKindTagged:
-				if len(b)-off < 40 {
-					return off, xdr.Short(b, off, 40, "envelope.Body:Options.Signer.Key.Tagged.Tag")
+				if xdr.Lacks(b, off, 40) {
+					return 0, xdr.Short(b, off, 40, "envelope.Body:Options.Signer.Key.Tagged.Tag")
 				}
 				off += 40
 			default:
-				return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
 			}
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
 			}
 			off += 4
 		}
 	case OperationKindMerge:
 		var kind7 KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:MergeInto.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:MergeInto.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum7 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum7.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "envelope.Body:MergeInto.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "envelope.Body:MergeInto.Kind")
 		}
 		kind7 = enum7
 		off += 4
 		switch kind7 {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:MergeInto.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:MergeInto.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Body:MergeInto.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Body:MergeInto.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Body:MergeInto.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Body:MergeInto.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
 		}
 	case OperationKindData:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Data.Name")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Name")
 		}
 		w := b[off : off+4 : off+4]
 		n3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n3 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
 		}
 		if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
 		}
 		off += xdr.Padded(int(n3))
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
 		}
 		w = b[off : off+4 : off+4]
 		more6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
 		}
 		if more6 != 0 {
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
 			}
 			w := b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n4 > 64 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
 			}
 			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
 			}
 			if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
 			}
 			off += xdr.Padded(int(n4))
 		}
 	case OperationKindBump:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Body:Sequence")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Body:Sequence")
 		}
 		off += 8
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
 }
@@ -4649,29 +4685,23 @@ func (v *Operation) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Operation) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Operation) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Operation) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -4713,36 +4743,39 @@ func (v *Operation) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Source.Present))
 	off += 4
 	if v.Source.Present {
 		if off, err = v.Source.Value.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Operation:Source")
+			return 0, xdr.In(err, "envelope.Operation:Source")
 		}
 	}
 	if off, err = v.Body.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Operation:Body")
+		return 0, xdr.In(err, "envelope.Operation:Body")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Operation:Source")
+func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Operation:Source")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
 	}
 	if more != 0 {
 		v.Source.Present = true
 		if off, err = v.Source.Value.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Operation:Source")
+			return 0, xdr.In(err, "envelope.Operation:Source")
 		}
 	} else {
 		if v.Source.Present {
@@ -4751,7 +4784,7 @@ func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 		}
 	}
 	if off, err = v.Body.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Operation:Body")
+		return 0, xdr.In(err, "envelope.Operation:Body")
 	}
 	return off, nil
 }
@@ -4759,49 +4792,49 @@ func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Operation:Source")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Operation:Source")
 	}
 	w := b[off : off+4 : off+4]
 	more := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
 	}
 	if more != 0 {
 		var kind KeyKind
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Operation:Source.Kind")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Operation:Source.Kind")
 		}
 		w := b[off : off+4 : off+4]
 		enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Operation:Source.Kind")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Operation:Source.Kind")
 		}
 		kind = enum
 		off += 4
 		switch kind {
 		case KeyKindPlain:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Operation:Source.Key")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Operation:Source.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if len(b)-off < 32 {
-				return off, xdr.Short(b, off, 32, "envelope.Operation:Source.Digest")
+			if xdr.Lacks(b, off, 32) {
+				return 0, xdr.Short(b, off, 32, "envelope.Operation:Source.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if len(b)-off < 40 {
-				return off, xdr.Short(b, off, 40, "envelope.Operation:Source.Tagged.Tag")
+			if xdr.Lacks(b, off, 40) {
+				return 0, xdr.Short(b, off, 40, "envelope.Operation:Source.Tagged.Tag")
 			}
 			off += 40
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
 		}
 	}
 	if off, err = (*Body)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.Operation:Body")
+		return 0, xdr.In(err, "envelope.Operation:Body")
 	}
 	return off, nil
 }
@@ -4858,29 +4891,23 @@ func (v *MemoKind) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *MemoKind) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *MemoKind) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *MemoKind) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -4922,7 +4949,10 @@ func (v *MemoKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.MemoKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.MemoKind:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -4931,14 +4961,14 @@ func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.MemoKind:")
+func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.MemoKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
 	}
 	(*v) = enum
 	off += 4
@@ -4947,13 +4977,13 @@ func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *MemoKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.MemoKind:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.MemoKind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
 	}
 	off += 4
 	return off, nil
@@ -4997,29 +5027,23 @@ func (v *Memo) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Memo) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Memo) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Memo) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -5061,7 +5085,10 @@ func (v *Memo) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Kind.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -5070,41 +5097,50 @@ func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	case MemoKindNone:
 	case MemoKindText:
 		if len(v.Text) > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Text)), 28, "envelope.Memo:Text")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Text)), 28, "envelope.Memo:Text")
+		}
+		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Text))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Text)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Text)
 	case MemoKindID:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], v.ID)
 		off += 8
 	case MemoKindHash:
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+32 : off+32]
 		copy(w[0:32], v.Hash[:])
 		off += 32
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	old := v.Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Memo:Kind")
+func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind MemoKind
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Memo:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Memo:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Memo:Kind")
 	}
-	v.Kind = enum
+	kind = enum
 	off += 4
-	if v.Kind != old {
-		switch old {
+	if kind != v.Kind {
+		switch v.Kind {
 		case MemoKindNone:
 		case MemoKindText:
 			v.Text = nil
@@ -5113,43 +5149,44 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 		case MemoKindHash:
 			clear(v.Hash[:])
 		}
+		v.Kind = kind
 	}
-	switch v.Kind {
+	switch kind {
 	case MemoKindNone:
 	case MemoKindText:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Memo:Text")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Memo:Text")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
 		}
-		v.Text = d.Bytes(b, off, int(n))
+		v.Text = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Memo:ID")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Memo:ID")
 		}
 		w := b[off : off+8 : off+8]
 		v.ID = binary.BigEndian.Uint64(w[0:8])
 		off += 8
 	case MemoKindHash:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Memo:Hash")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Memo:Hash")
 		}
 		w := b[off : off+32 : off+32]
 		copy(v.Hash[:], w[0:32])
 		off += 32
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
 }
@@ -5157,47 +5194,47 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Memo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind MemoKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Memo:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Memo:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Memo:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Memo:Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case MemoKindNone:
 	case MemoKindText:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Memo:Text")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Memo:Text")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
 		}
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Memo:ID")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Memo:ID")
 		}
 		off += 8
 	case MemoKindHash:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Memo:Hash")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Memo:Hash")
 		}
 		off += 32
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
 }
@@ -5240,29 +5277,23 @@ func (v *Bounds) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Bounds) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Bounds) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Bounds) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -5303,12 +5334,18 @@ func (v *Bounds) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint64(w[0:8], v.Earliest)
 	binary.BigEndian.PutUint64(w[8:16], v.Latest)
 	binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Ledger.Present))
 	off += 20
 	if v.Ledger.Present {
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.Ledger.Value))
 		off += 8
@@ -5317,9 +5354,9 @@ func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "envelope.Bounds:Earliest")
+func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "envelope.Bounds:Earliest")
 	}
 	w := b[off : off+20 : off+20]
 	v.Earliest = binary.BigEndian.Uint64(w[0:8])
@@ -5327,12 +5364,12 @@ func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 	more := binary.BigEndian.Uint32(w[16:20])
 	off += 20
 	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
 	}
 	if more != 0 {
 		v.Ledger.Present = true
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Bounds:Ledger")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Bounds:Ledger")
 		}
 		w := b[off : off+8 : off+8]
 		v.Ledger.Value = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -5348,18 +5385,18 @@ func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Bounds) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 20 {
-		return off, xdr.Short(b, off, 20, "envelope.Bounds:Earliest")
+	if xdr.Lacks(b, off, 20) {
+		return 0, xdr.Short(b, off, 20, "envelope.Bounds:Earliest")
 	}
 	w := b[off : off+20 : off+20]
 	more := binary.BigEndian.Uint32(w[16:20])
 	off += 20
 	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
 	}
 	if more != 0 {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Bounds:Ledger")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Bounds:Ledger")
 		}
 		off += 8
 	}
@@ -5421,29 +5458,23 @@ func (v *Transaction) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Transaction) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Transaction) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Transaction) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -5486,7 +5517,10 @@ func (v *Transaction) CheckXDR(b []byte) (n int, err error) {
 func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Source.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Transaction:Source")
+		return 0, xdr.In(err, "envelope.Transaction:Source")
+	}
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Fee)
@@ -5494,19 +5528,28 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[12:16], xdr.Word(v.Bounds.Present))
 	off += 16
 	if v.Bounds.Present {
+		if xdr.Lacks(b, off, 20) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint64(w[0:8], v.Bounds.Value.Earliest)
 		binary.BigEndian.PutUint64(w[8:16], v.Bounds.Value.Latest)
 		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Bounds.Value.Ledger.Present))
 		off += 20
 		if v.Bounds.Value.Ledger.Present {
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Full()
+			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.Bounds.Value.Ledger.Value))
 			off += 8
 		}
 	}
 	if !v.Memo.Kind.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
@@ -5515,25 +5558,37 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	case MemoKindNone:
 	case MemoKindText:
 		if len(v.Memo.Text) > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text")
+		}
+		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Memo.Text))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Memo.Text)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Memo.Text)
 	case MemoKindID:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], v.Memo.ID)
 		off += 8
 	case MemoKindHash:
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Full()
+		}
 		w := b[off : off+32 : off+32]
 		copy(w[0:32], v.Memo.Hash[:])
 		off += 32
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
 	}
 	if len(v.Operations) > 100 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Operations)), 100, "envelope.Transaction:Operations")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Operations)), 100, "envelope.Transaction:Operations")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Operations)))
@@ -5542,20 +5597,20 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(e, b, off); err != nil {
-			return off, err.At("envelope.Transaction:Operations", i)
+			return 0, xdr.In(err, "envelope.Transaction:Operations[]", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Source.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Transaction:Source")
+		return 0, xdr.In(err, "envelope.Transaction:Source")
 	}
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "envelope.Transaction:Fee")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "envelope.Transaction:Fee")
 	}
 	w := b[off : off+16 : off+16]
 	v.Fee = binary.BigEndian.Uint32(w[0:4])
@@ -5563,12 +5618,12 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 	more := binary.BigEndian.Uint32(w[12:16])
 	off += 16
 	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
 	}
 	if more != 0 {
 		v.Bounds.Present = true
-		if len(b)-off < 20 {
-			return off, xdr.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
+		if xdr.Lacks(b, off, 20) {
+			return 0, xdr.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
 		}
 		w := b[off : off+20 : off+20]
 		v.Bounds.Value.Earliest = binary.BigEndian.Uint64(w[0:8])
@@ -5576,12 +5631,12 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 		more2 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if more2 > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
 		}
 		if more2 != 0 {
 			v.Bounds.Value.Ledger.Present = true
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
 			}
 			w := b[off : off+8 : off+8]
 			v.Bounds.Value.Ledger.Value = int64(binary.BigEndian.Uint64(w[0:8]))
@@ -5598,19 +5653,19 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 			v.Bounds.Value.ResetXDR()
 		}
 	}
-	old := v.Memo.Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
+	var kind MemoKind
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
 	}
 	w = b[off : off+4 : off+4]
 	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Transaction:Memo.Kind")
 	}
-	v.Memo.Kind = enum
+	kind = enum
 	off += 4
-	if v.Memo.Kind != old {
-		switch old {
+	if kind != v.Memo.Kind {
+		switch v.Memo.Kind {
 		case MemoKindNone:
 		case MemoKindText:
 			v.Memo.Text = nil
@@ -5619,64 +5674,65 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 		case MemoKindHash:
 			clear(v.Memo.Hash[:])
 		}
+		v.Memo.Kind = kind
 	}
-	switch v.Memo.Kind {
+	switch kind {
 	case MemoKindNone:
 	case MemoKindText:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Text")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Text")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
 		}
-		v.Memo.Text = d.Bytes(b, off, int(n))
+		v.Memo.Text = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Transaction:Memo.ID")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Transaction:Memo.ID")
 		}
 		w := b[off : off+8 : off+8]
 		v.Memo.ID = binary.BigEndian.Uint64(w[0:8])
 		off += 8
 	case MemoKindHash:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
 		}
 		w := b[off : off+32 : off+32]
 		copy(v.Memo.Hash[:], w[0:32])
 		off += 32
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Memo.Kind")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Transaction:Operations")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Operations")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n2 > 100 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
 	}
 	if uint64(n2)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
 	}
-	if v.Operations, err = xdr.Resize(d, v.Operations, int(n2), 304, off); err != nil {
-		return off, err.In("envelope.Transaction:Operations")
+	if err = xdr.Resize(d, &v.Operations, int(n2), 304, off); err != nil {
+		return 0, xdr.In(err, "envelope.Transaction:Operations")
 	}
 	s := v.Operations[:]
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
-			return off, err.At("envelope.Transaction:Operations", i)
+			return 0, xdr.In(err, "envelope.Transaction:Operations[]", i)
 		}
 	}
 	return off, nil
@@ -5686,119 +5742,119 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error
 func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Transaction:Source.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Source.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Transaction:Source.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Transaction:Source.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Transaction:Source.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Source.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Transaction:Source.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Source.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.Transaction:Source.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.Transaction:Source.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
 	}
-	if len(b)-off < 16 {
-		return off, xdr.Short(b, off, 16, "envelope.Transaction:Fee")
+	if xdr.Lacks(b, off, 16) {
+		return 0, xdr.Short(b, off, 16, "envelope.Transaction:Fee")
 	}
 	w = b[off : off+16 : off+16]
 	more := binary.BigEndian.Uint32(w[12:16])
 	off += 16
 	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
 	}
 	if more != 0 {
-		if len(b)-off < 20 {
-			return off, xdr.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
+		if xdr.Lacks(b, off, 20) {
+			return 0, xdr.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
 		}
 		w := b[off : off+20 : off+20]
 		more2 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if more2 > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
 		}
 		if more2 != 0 {
-			if len(b)-off < 8 {
-				return off, xdr.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
+			if xdr.Lacks(b, off, 8) {
+				return 0, xdr.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
 			}
 			off += 8
 		}
 	}
 	var kind2 MemoKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
 	}
 	w = b[off : off+4 : off+4]
 	enum2 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Transaction:Memo.Kind")
 	}
 	kind2 = enum2
 	off += 4
 	switch kind2 {
 	case MemoKindNone:
 	case MemoKindText:
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Text")
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Text")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 28 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
 		}
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "envelope.Transaction:Memo.ID")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Transaction:Memo.ID")
 		}
 		off += 8
 	case MemoKindHash:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
 		}
 		off += 32
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Transaction:Operations")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Operations")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n2 > 100 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
 	}
 	if uint64(n2)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
 	}
 	for i := range int(n2) {
 		if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.At("envelope.Transaction:Operations", i)
+			return 0, xdr.In(err, "envelope.Transaction:Operations[]", i)
 		}
 	}
 	return off, nil
@@ -5839,29 +5895,23 @@ func (v *Decorated) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Decorated) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Decorated) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Decorated) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -5903,7 +5953,10 @@ func (v *Decorated) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Signature) > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Signature)), 64, "envelope.Decorated:Signature")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Signature)), 64, "envelope.Decorated:Signature")
+	}
+	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Signature))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	copy(w[0:4], v.Hint[:])
@@ -5914,44 +5967,44 @@ func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Decorated) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Decorated:Hint")
+func (v *Decorated) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Decorated:Hint")
 	}
 	w := b[off : off+8 : off+8]
 	copy(v.Hint[:], w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
 	}
-	v.Signature = d.Bytes(b, off, int(n))
+	v.Signature = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Decorated) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Decorated:Hint")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Decorated:Hint")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 64 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -5989,29 +6042,23 @@ func (v *Signed) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Signed) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Signed) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Signed) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -6054,10 +6101,13 @@ func (v *Signed) CheckXDR(b []byte) (n int, err error) {
 func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Transaction.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Signed:Transaction")
+		return 0, xdr.In(err, "envelope.Signed:Transaction")
 	}
 	if len(v.Signatures) > 20 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Signed:Signatures")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Signed:Signatures")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Signatures)))
@@ -6066,7 +6116,10 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Signature) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "Signature").At("envelope.Signed:Signatures", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Signed:Signatures[].Signature", i)
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		copy(w[0:4], p.Hint[:])
@@ -6078,46 +6131,46 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Transaction.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Signed:Transaction")
+		return 0, xdr.In(err, "envelope.Signed:Transaction")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Signed:Signatures")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Signed:Signatures")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 20 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
 	}
-	if v.Signatures, err = xdr.Resize(d, v.Signatures, int(n), 32, off); err != nil {
-		return off, err.In("envelope.Signed:Signatures")
+	if err = xdr.Resize(d, &v.Signatures, int(n), 32, off); err != nil {
+		return 0, xdr.In(err, "envelope.Signed:Signatures")
 	}
 	s := v.Signatures[:]
 	for i := range s {
 		p := &s[i]
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Hint").At("envelope.Signed:Signatures", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		copy(p.Hint[:], w[0:4])
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Signature").At("envelope.Signed:Signatures", i)
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Signature").At("envelope.Signed:Signatures", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Signature").At("envelope.Signed:Signatures", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
 		}
-		p.Signature = d.Bytes(b, off, int(n2))
+		p.Signature = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -6127,35 +6180,35 @@ func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Signed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.Signed:Transaction")
+		return 0, xdr.In(err, "envelope.Signed:Transaction")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Signed:Signatures")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Signed:Signatures")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 20 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Hint").At("envelope.Signed:Signatures", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Signature").At("envelope.Signed:Signatures", i)
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Signature").At("envelope.Signed:Signatures", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Signature").At("envelope.Signed:Signatures", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -6197,29 +6250,23 @@ func (v *Bumped) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Bumped) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Bumped) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Bumped) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -6262,16 +6309,22 @@ func (v *Bumped) CheckXDR(b []byte) (n int, err error) {
 func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = v.Payer.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Bumped:Payer")
+		return 0, xdr.In(err, "envelope.Bumped:Payer")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Fee))
 	off += 8
 	if off, err = v.Inner.PutXDR(e, b, off); err != nil {
-		return off, err.In("envelope.Bumped:Inner")
+		return 0, xdr.In(err, "envelope.Bumped:Inner")
 	}
 	if len(v.Signatures) > 20 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Bumped:Signatures")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Bumped:Signatures")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Signatures)))
@@ -6280,7 +6333,10 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Signature) > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "Signature").At("envelope.Bumped:Signatures", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Bumped:Signatures[].Signature", i)
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		copy(w[0:4], p.Hint[:])
@@ -6292,55 +6348,55 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
 	if off, err = v.Payer.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Bumped:Payer")
+		return 0, xdr.In(err, "envelope.Bumped:Payer")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Bumped:Fee")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Bumped:Fee")
 	}
 	w := b[off : off+8 : off+8]
 	v.Fee = int64(binary.BigEndian.Uint64(w[0:8]))
 	off += 8
 	if off, err = v.Inner.GetXDR(d, b, off); err != nil {
-		return off, err.In("envelope.Bumped:Inner")
+		return 0, xdr.In(err, "envelope.Bumped:Inner")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Bumped:Signatures")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Bumped:Signatures")
 	}
 	w = b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 20 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
 	}
-	if v.Signatures, err = xdr.Resize(d, v.Signatures, int(n), 32, off); err != nil {
-		return off, err.In("envelope.Bumped:Signatures")
+	if err = xdr.Resize(d, &v.Signatures, int(n), 32, off); err != nil {
+		return 0, xdr.In(err, "envelope.Bumped:Signatures")
 	}
 	s := v.Signatures[:]
 	for i := range s {
 		p := &s[i]
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Hint").At("envelope.Bumped:Signatures", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		copy(p.Hint[:], w[0:4])
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Signature").At("envelope.Bumped:Signatures", i)
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Signature").At("envelope.Bumped:Signatures", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Signature").At("envelope.Bumped:Signatures", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
 		}
-		p.Signature = d.Bytes(b, off, int(n2))
+		p.Signature = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -6350,69 +6406,69 @@ func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind KeyKind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Bumped:Payer.Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Bumped:Payer.Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Bumped:Payer.Key")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Bumped:Payer.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if len(b)-off < 32 {
-			return off, xdr.Short(b, off, 32, "envelope.Bumped:Payer.Digest")
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Short(b, off, 32, "envelope.Bumped:Payer.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if len(b)-off < 40 {
-			return off, xdr.Short(b, off, 40, "envelope.Bumped:Payer.Tagged.Tag")
+		if xdr.Lacks(b, off, 40) {
+			return 0, xdr.Short(b, off, 40, "envelope.Bumped:Payer.Tagged.Tag")
 		}
 		off += 40
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
 	}
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "envelope.Bumped:Fee")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "envelope.Bumped:Fee")
 	}
 	off += 8
 	if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-		return off, err.In("envelope.Bumped:Inner")
+		return 0, xdr.In(err, "envelope.Bumped:Inner")
 	}
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Bumped:Signatures")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Bumped:Signatures")
 	}
 	w = b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 20 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
 	}
 	for i := range int(n) {
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "Hint").At("envelope.Bumped:Signatures", i)
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "Signature").At("envelope.Bumped:Signatures", i)
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Signature").At("envelope.Bumped:Signatures", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Signature").At("envelope.Bumped:Signatures", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -6464,29 +6520,23 @@ func (v *Kind) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Kind) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Kind) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Kind) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -6528,7 +6578,10 @@ func (v *Kind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.Kind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "envelope.Kind:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -6537,14 +6590,14 @@ func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Kind:")
+func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Kind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
 	}
 	(*v) = enum
 	off += 4
@@ -6553,13 +6606,13 @@ func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Kind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Kind:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Kind:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
 	}
 	off += 4
 	return off, nil
@@ -6598,29 +6651,23 @@ func (v *Envelope) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Envelope) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Envelope) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Envelope) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -6663,7 +6710,10 @@ func (v *Envelope) CheckXDR(b []byte) (n int, err error) {
 func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if !v.Kind.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -6671,51 +6721,52 @@ func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Kind {
 	case KindPlain:
 		if off, err = v.Plain.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Plain")
+			return 0, xdr.In(err, "envelope.Envelope:Plain")
 		}
 	case KindFeeBump:
 		if off, err = v.Bumped.PutXDR(e, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Bumped")
+			return 0, xdr.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	old := v.Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	var kind Kind
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
 	}
-	v.Kind = enum
+	kind = enum
 	off += 4
-	if v.Kind != old {
-		switch old {
+	if kind != v.Kind {
+		switch v.Kind {
 		case KindPlain:
 			v.Plain.ResetXDR()
 		case KindFeeBump:
 			v.Bumped.ResetXDR()
 		}
+		v.Kind = kind
 	}
-	switch v.Kind {
+	switch kind {
 	case KindPlain:
 		if off, err = v.Plain.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Plain")
+			return 0, xdr.In(err, "envelope.Envelope:Plain")
 		}
 	case KindFeeBump:
 		if off, err = v.Bumped.GetXDR(d, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Bumped")
+			return 0, xdr.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }
@@ -6724,27 +6775,27 @@ func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	var kind Kind
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case KindPlain:
 		if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Plain")
+			return 0, xdr.In(err, "envelope.Envelope:Plain")
 		}
 	case KindFeeBump:
 		if off, err = (*Bumped)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.In("envelope.Envelope:Bumped")
+			return 0, xdr.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
-		return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }

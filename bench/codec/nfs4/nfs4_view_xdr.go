@@ -2943,28 +2943,28 @@ func EachFattr4ACL(b []byte) iter.Seq2[Nfsace4View, error] {
 	}
 }
 func walkFattr4ACL(c *xdr.Checker, b []byte, off int, yield func(Nfsace4View, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "nfs4.Fattr4ACL:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4ACL:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
 	}
 	for i := range int(n) {
 		from := off
-		if len(b)-off < 16 {
-			return off, xdr.Short(b, off, 16, "Type").At("nfs4.Fattr4ACL:", i)
+		if xdr.Lacks(b, off, 16) {
+			return 0, xdr.Short(b, off, 16, "nfs4.Fattr4ACL:[].Type", i)
 		}
 		w := b[off : off+16 : off+16]
 		n2 := binary.BigEndian.Uint32(w[12:16])
 		off += 16
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "Who").At("nfs4.Fattr4ACL:", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4ACL:[].Who", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "Who").At("nfs4.Fattr4ACL:", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Fattr4ACL:[].Who", i)
 		}
 		off += xdr.Padded(int(n2))
 		if !yield(Nfsace4View(b[from:off:off]), nil) {
@@ -2987,32 +2987,32 @@ func EachCOMPOUND4argsArgarray(b []byte) iter.Seq2[NFSArgop4View, error] {
 }
 func walkCOMPOUND4argsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSArgop4View, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "nfs4.COMPOUND4args:Tag")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4args:Tag")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "nfs4.COMPOUND4args:Minorversion")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4args:Minorversion")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.COMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.COMPOUND4args:Argarray")
 	}
 	for i := range int(n2) {
 		from := off
 		if off, err = (*NFSArgop4)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.At("nfs4.COMPOUND4args:Argarray", i)
+			return 0, xdr.In(err, "nfs4.COMPOUND4args:Argarray[]", i)
 		}
 		if !yield(NFSArgop4View(b[from:off:off]), nil) {
 			return off, nil
@@ -3034,36 +3034,36 @@ func EachCOMPOUND4resResarray(b []byte) iter.Seq2[NFSResop4View, error] {
 }
 func walkCOMPOUND4resResarray(c *xdr.Checker, b []byte, off int, yield func(NFSResop4View, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "nfs4.COMPOUND4res:Status")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.COMPOUND4res:Status")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4res:Tag")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "nfs4.COMPOUND4res:Resarray")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.COMPOUND4res:Resarray")
 	}
 	for i := range int(n2) {
 		from := off
 		if off, err = (*NFSResop4)(nil).SkipXDR(c, b, off); err != nil {
-			return off, err.At("nfs4.COMPOUND4res:Resarray", i)
+			return 0, xdr.In(err, "nfs4.COMPOUND4res:Resarray[]", i)
 		}
 		if !yield(NFSResop4View(b[from:off:off]), nil) {
 			return off, nil
@@ -3084,89 +3084,89 @@ func EachCbCOMPOUND4argsArgarray(b []byte) iter.Seq2[NFSCbArgop4View, error] {
 	}
 }
 func walkCbCOMPOUND4argsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbArgop4View, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Tag")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4args:Tag")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "nfs4.CbCOMPOUND4args:Minorversion")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "nfs4.CbCOMPOUND4args:Minorversion")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray")
 	}
 	for i := range int(n2) {
 		from := off
 		var kind uint32
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Argop").At("nfs4.CbCOMPOUND4args:Argarray", i)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		switch kind {
 		case 3:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Opcbgetattr.Fh").At("nfs4.CbCOMPOUND4args:Argarray", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n3 > 128 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "Opcbgetattr.Fh").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n3)), "Opcbgetattr.Fh").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "Opcbgetattr.Fh").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			off += xdr.Padded(int(n3))
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Opcbgetattr.AttrRequest").At("nfs4.CbCOMPOUND4args:Argarray", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			w = b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
-				return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "Opcbgetattr.AttrRequest").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			off += int(n4) * 4
 		case 4:
-			if len(b)-off < 24 {
-				return off, xdr.Short(b, off, 24, "Opcbrecall.Stateid.Seqid").At("nfs4.CbCOMPOUND4args:Argarray", i)
+			if xdr.Lacks(b, off, 24) {
+				return 0, xdr.Short(b, off, 24, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Stateid.Seqid", i)
 			}
 			w := b[off : off+24 : off+24]
 			word := binary.BigEndian.Uint32(w[16:20])
 			if word > 1 && c.Refuses(xdr.CodeBool) {
-				return off, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "Opcbrecall.Truncate").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Truncate", i)
 			}
 			n5 := binary.BigEndian.Uint32(w[20:24])
 			off += 24
 			if n5 > 128 {
-				return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "Opcbrecall.Fh").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n5)), "Opcbrecall.Fh").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n5)) && c.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "Opcbrecall.Fh").At("nfs4.CbCOMPOUND4args:Argarray", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
 			}
 			off += xdr.Padded(int(n5))
 		case 10044:
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Argop").At("nfs4.CbCOMPOUND4args:Argarray", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
 		}
 		if !yield(NFSCbArgop4View(b[from:off:off]), nil) {
 			return off, nil
@@ -3187,37 +3187,37 @@ func EachCbCOMPOUND4resResarray(b []byte) iter.Seq2[NFSCbResop4View, error] {
 	}
 }
 func walkCbCOMPOUND4resResarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbResop4View, error) bool) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "nfs4.CbCOMPOUND4res:Status")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "nfs4.CbCOMPOUND4res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCOMPOUND4res:Status")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4res:Tag")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCOMPOUND4res:Resarray")
 	}
 	for i := range int(n2) {
 		from := off
 		var kind uint32
-		if len(b)-off < 4 {
-			return off, xdr.Short(b, off, 4, "Resop").At("nfs4.CbCOMPOUND4res:Resarray", i)
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -3225,65 +3225,65 @@ func walkCbCOMPOUND4resResarray(c *xdr.Checker, b []byte, off int, yield func(NF
 		switch kind {
 		case 3:
 			var kind2 Nfsstat4
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Opcbgetattr.Status").At("nfs4.CbCOMPOUND4res:Resarray", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "Opcbgetattr.Status").At("nfs4.CbCOMPOUND4res:Resarray", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
 			}
 			kind2 = enum2
 			off += 4
 			switch kind2 {
 			case Nfsstat4Nfs4Ok:
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Opcbgetattr.Resok4.ObjAttributes.Attrmask").At("nfs4.CbCOMPOUND4res:Resarray", i)
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				w := b[off : off+4 : off+4]
 				n3 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
-					return off, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "Opcbgetattr.Resok4.ObjAttributes.Attrmask").At("nfs4.CbCOMPOUND4res:Resarray", i)
+					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				off += int(n3) * 4
-				if len(b)-off < 4 {
-					return off, xdr.Short(b, off, 4, "Opcbgetattr.Resok4.ObjAttributes.AttrVals").At("nfs4.CbCOMPOUND4res:Resarray", i)
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				w = b[off : off+4 : off+4]
 				n4 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return off, xdr.Short(b, off, xdr.Padded(int(n4)), "Opcbgetattr.Resok4.ObjAttributes.AttrVals").At("nfs4.CbCOMPOUND4res:Resarray", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-					return off, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "Opcbgetattr.Resok4.ObjAttributes.AttrVals").At("nfs4.CbCOMPOUND4res:Resarray", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				off += xdr.Padded(int(n4))
 			default:
 			}
 		case 4:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Opcbrecall.Status").At("nfs4.CbCOMPOUND4res:Resarray", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "Opcbrecall.Status").At("nfs4.CbCOMPOUND4res:Resarray", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
 			}
 			off += 4
 		case 10044:
-			if len(b)-off < 4 {
-				return off, xdr.Short(b, off, 4, "Opcbillegal.Status").At("nfs4.CbCOMPOUND4res:Resarray", i)
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "Opcbillegal.Status").At("nfs4.CbCOMPOUND4res:Resarray", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
 			}
 			off += 4
 		default:
-			return off, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "Resop").At("nfs4.CbCOMPOUND4res:Resarray", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
 		}
 		if !yield(NFSCbResop4View(b[from:off:off]), nil) {
 			return off, nil

@@ -58,29 +58,23 @@ func (v *Status) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Status) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -122,7 +116,10 @@ func (v *Status) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !(*v).Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "store.Status:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "store.Status:")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
@@ -131,14 +128,14 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.Status:")
+func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.Status:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
 	}
 	(*v) = enum
 	off += 4
@@ -147,13 +144,13 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.Status:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.Status:")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
 	}
 	off += 4
 	return off, nil
@@ -188,29 +185,23 @@ func (v *Name) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *Name) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Name) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -252,7 +243,10 @@ func (v *Name) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len((*v)) > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 255, "store.Name:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 255, "store.Name:")
+	}
+	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
@@ -262,43 +256,43 @@ func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.Name:")
+func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.Name:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.Name:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.Name:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.Name:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.Name:")
 	}
-	(*v) = d.Bytes(b, off, int(n))
+	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Name) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.Name:")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.Name:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.Name:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.Name:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.Name:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.Name:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -359,14 +353,9 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -408,15 +397,18 @@ func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Name) > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.WriteArgs:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.WriteArgs:Name")
+	}
+	if len(v.Data) > 1048576 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Data)), 1048576, "store.WriteArgs:Data")
+	}
+	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Name)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Name)
-	if len(v.Data) > 1048576 {
-		return off, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Data)), 1048576, "store.WriteArgs:Data")
-	}
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.Offset)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Data)))
@@ -424,58 +416,61 @@ func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if e.Reduces(SiteWriteArgsData, len(v.Data)) {
 		e.Leave(SiteWriteArgsData, off, v.Data)
 	} else {
+		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, xdr.Full()
+		}
 		off = xdr.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.WriteArgs:Name")
+func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.WriteArgs:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
 	}
-	v.Name = d.Bytes(b, off, int(n))
+	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "store.WriteArgs:Offset")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "store.WriteArgs:Offset")
 	}
 	w = b[off : off+12 : off+12]
 	v.Offset = binary.BigEndian.Uint64(w[0:8])
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 1048576 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
 	}
 	var data []byte
 	ok := false
 	if d.Reinserts() {
 		if data, ok, err = d.Take(SiteWriteArgsData, off, int(n2)); err != nil {
-			return off, err.In("store.WriteArgs:Data")
+			return 0, xdr.In(err, "store.WriteArgs:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
 		}
-		v.Data = d.Bytes(b, off, int(n2))
+		v.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -483,36 +478,36 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.WriteArgs:Name")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.WriteArgs:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "store.WriteArgs:Offset")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "store.WriteArgs:Offset")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 1048576 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
@@ -543,29 +538,23 @@ func (v *WriteRes) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WriteRes) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -607,7 +596,10 @@ func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.WriteRes:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.WriteRes:Status")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -617,14 +609,14 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "store.WriteRes:Status")
+func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "store.WriteRes:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
 	}
 	v.Status = enum
 	v.Count = binary.BigEndian.Uint32(w[4:8])
@@ -634,13 +626,13 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "store.WriteRes:Status")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "store.WriteRes:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
 	}
 	off += 8
 	return off, nil
@@ -675,29 +667,23 @@ func (v *ReadArgs) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -739,7 +725,10 @@ func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Name) > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.ReadArgs:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.ReadArgs:Name")
+	}
+	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Name)))
@@ -753,26 +742,26 @@ func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.ReadArgs:Name")
+func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.ReadArgs:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
 	}
-	v.Name = d.Bytes(b, off, int(n))
+	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "store.ReadArgs:Offset")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "store.ReadArgs:Offset")
 	}
 	w = b[off : off+12 : off+12]
 	v.Offset = binary.BigEndian.Uint64(w[0:8])
@@ -783,24 +772,24 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.ReadArgs:Name")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.ReadArgs:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 255 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
 	}
 	off += xdr.Padded(int(n))
-	if len(b)-off < 12 {
-		return off, xdr.Short(b, off, 12, "store.ReadArgs:Offset")
+	if xdr.Lacks(b, off, 12) {
+		return 0, xdr.Short(b, off, 12, "store.ReadArgs:Offset")
 	}
 	off += 12
 	return off, nil
@@ -860,14 +849,9 @@ func (v *ReadOk) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadOk) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReadOk) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -909,7 +893,10 @@ func (v *ReadOk) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadOk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Data) > 1048576 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOk:Data")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.EOF))
@@ -918,45 +905,48 @@ func (v *ReadOk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if e.Reduces(SiteReadOkData, len(v.Data)) {
 		e.Leave(SiteReadOkData, off, v.Data)
 	} else {
+		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, xdr.Full()
+		}
 		off = xdr.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadOk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "store.ReadOk:EOF")
+func (v *ReadOk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "store.ReadOk:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOk:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOk:EOF")
 	}
 	v.EOF = word != 0
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 1048576 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOk:Data")
 	}
 	var data []byte
 	ok := false
 	if d.Reinserts() {
 		if data, ok, err = d.Take(SiteReadOkData, off, int(n)); err != nil {
-			return off, err.In("store.ReadOk:Data")
+			return 0, xdr.In(err, "store.ReadOk:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOk:Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOk:Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOk:Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOk:Data")
 		}
-		v.Data = d.Bytes(b, off, int(n))
+		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -964,24 +954,24 @@ func (v *ReadOk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadOk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "store.ReadOk:EOF")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "store.ReadOk:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOk:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOk:EOF")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 1048576 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOk:Data")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOk:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOk:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOk:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -1050,14 +1040,9 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadRes) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -1099,7 +1084,10 @@ func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.ReadRes:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.ReadRes:Status")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -1107,7 +1095,10 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case OK:
 		if len(v.Ok.Data) > 1048576 {
-			return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Ok.Data)), 1048576, "store.ReadRes:Ok.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Ok.Data)), 1048576, "store.ReadRes:Ok.Data")
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Ok.EOF))
@@ -1116,6 +1107,9 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if e.Reduces(SiteReadOkData, len(v.Ok.Data)) {
 			e.Leave(SiteReadOkData, off, v.Ok.Data)
 		} else {
+			if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Ok.Data))) {
+				return 0, xdr.Full()
+			}
 			off = xdr.PutOpaque(b, off, v.Ok.Data)
 		}
 	default:
@@ -1124,59 +1118,60 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	old := v.Status
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.ReadRes:Status")
+func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	var kind Status
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.ReadRes:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.ReadRes:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.ReadRes:Status")
 	}
-	v.Status = enum
+	kind = enum
 	off += 4
-	if v.Status != old {
-		switch old {
+	if kind != v.Status {
+		switch v.Status {
 		case OK:
 			v.Ok.ResetXDR()
 		default:
 		}
+		v.Status = kind
 	}
-	switch v.Status {
+	switch kind {
 	case OK:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "store.ReadRes:Ok.EOF")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "store.ReadRes:Ok.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:Ok.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:Ok.EOF")
 		}
 		v.Ok.EOF = word != 0
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 1048576 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:Ok.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:Ok.Data")
 		}
 		var data []byte
 		ok := false
 		if d.Reinserts() {
 			if data, ok, err = d.Take(SiteReadOkData, off, int(n)); err != nil {
-				return off, err.In("store.ReadRes:Ok.Data")
+				return 0, xdr.In(err, "store.ReadRes:Ok.Data")
 			}
 		}
 		if ok {
 			v.Ok.Data = data
 		} else {
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:Ok.Data")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:Ok.Data")
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-				return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:Ok.Data")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:Ok.Data")
 			}
-			v.Ok.Data = d.Bytes(b, off, int(n))
+			v.Ok.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 			off += xdr.Padded(int(n))
 		}
 	default:
@@ -1187,36 +1182,36 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Status
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "store.ReadRes:Status")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "store.ReadRes:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return off, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.ReadRes:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.ReadRes:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
 	case OK:
-		if len(b)-off < 8 {
-			return off, xdr.Short(b, off, 8, "store.ReadRes:Ok.EOF")
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Short(b, off, 8, "store.ReadRes:Ok.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return off, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:Ok.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:Ok.EOF")
 		}
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 1048576 {
-			return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:Ok.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:Ok.Data")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:Ok.Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:Ok.Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:Ok.Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:Ok.Data")
 		}
 		off += xdr.Padded(int(n))
 	default:

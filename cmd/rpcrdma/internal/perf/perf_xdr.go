@@ -61,14 +61,9 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -110,7 +105,10 @@ func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Data) > 67108864 {
-		return off, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 67108864, "perf.WriteArgs:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 67108864, "perf.WriteArgs:Data")
+	}
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Check)
@@ -119,41 +117,44 @@ func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if e.Reduces(SiteWriteArgsData, len(v.Data)) {
 		e.Leave(SiteWriteArgsData, off, v.Data)
 	} else {
+		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, xdr.Full()
+		}
 		off = xdr.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "perf.WriteArgs:Check")
+func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "perf.WriteArgs:Check")
 	}
 	w := b[off : off+8 : off+8]
 	v.Check = binary.BigEndian.Uint32(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 67108864 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
 	}
 	var data []byte
 	ok := false
 	if d.Reinserts() {
 		if data, ok, err = d.Take(SiteWriteArgsData, off, int(n)); err != nil {
-			return off, err.In("perf.WriteArgs:Data")
+			return 0, xdr.In(err, "perf.WriteArgs:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
 		}
-		v.Data = d.Bytes(b, off, int(n))
+		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -161,20 +162,20 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "perf.WriteArgs:Check")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "perf.WriteArgs:Check")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 67108864 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -204,29 +205,23 @@ func (v *WriteRes) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WriteRes) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -267,6 +262,9 @@ func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Count)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Good))
@@ -275,15 +273,15 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "perf.WriteRes:Count")
+func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "perf.WriteRes:Count")
 	}
 	w := b[off : off+8 : off+8]
 	v.Count = binary.BigEndian.Uint32(w[0:4])
 	word := binary.BigEndian.Uint32(w[4:8])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
+		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
 	}
 	v.Good = word != 0
 	off += 8
@@ -292,13 +290,13 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "perf.WriteRes:Count")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "perf.WriteRes:Count")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[4:8])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return off, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
+		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
 	}
 	off += 8
 	return off, nil
@@ -328,29 +326,23 @@ func (v *ReadArgs) XDRSize() int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
+	for {
+		b, off := e.Output()
+		off, err := v.PutXDR(e, b, off)
+		if err == nil {
+			e.End(off)
+			return nil
+		}
+		if err = e.More(err, v.XDRSize()); err != nil {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
-	}
-	e.End(off)
-	return nil
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -391,6 +383,9 @@ func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Full()
+	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Count)
 	binary.BigEndian.PutUint32(w[4:8], v.Seed)
@@ -399,9 +394,9 @@ func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "perf.ReadArgs:Count")
+func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "perf.ReadArgs:Count")
 	}
 	w := b[off : off+8 : off+8]
 	v.Count = binary.BigEndian.Uint32(w[0:4])
@@ -412,8 +407,8 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 8 {
-		return off, xdr.Short(b, off, 8, "perf.ReadArgs:Count")
+	if xdr.Lacks(b, off, 8) {
+		return 0, xdr.Short(b, off, 8, "perf.ReadArgs:Count")
 	}
 	off += 8
 	return off, nil
@@ -471,14 +466,9 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadRes) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
-	off, err := v.GetXDR(d, b, off)
-	if err != nil {
-		return err
-	}
-	d.Advance(off)
-	return nil
+func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
 }
 
 // AppendBinary appends the encoding of v to b.
@@ -520,7 +510,10 @@ func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Data) > 67108864 {
-		return off, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 67108864, "perf.ReadRes:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 67108864, "perf.ReadRes:Data")
+	}
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Data)))
@@ -528,40 +521,43 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if e.Reduces(SiteReadResData, len(v.Data)) {
 		e.Leave(SiteReadResData, off, v.Data)
 	} else {
+		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, xdr.Full()
+		}
 		off = xdr.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "perf.ReadRes:Data")
+func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var err error
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "perf.ReadRes:Data")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 67108864 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
 	}
 	var data []byte
 	ok := false
 	if d.Reinserts() {
 		if data, ok, err = d.Take(SiteReadResData, off, int(n)); err != nil {
-			return off, err.In("perf.ReadRes:Data")
+			return 0, xdr.In(err, "perf.ReadRes:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return off, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
 		}
-		v.Data = d.Bytes(b, off, int(n))
+		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -569,20 +565,20 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, *xdr.Error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "perf.ReadRes:Data")
+	if xdr.Lacks(b, off, 4) {
+		return 0, xdr.Short(b, off, 4, "perf.ReadRes:Data")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 67108864 {
-		return off, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return off, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return off, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

@@ -162,7 +162,6 @@ func (g *gen) self(d *ir.Decl) place {
 func (g *gen) methods(d *ir.Decl, c codec) {
 	name := g.names.decl[d]
 	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
-	errPtr := func() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
 
 	g.bounds(d)
 	g.f.Comment("// XDRSize returns how many bytes v takes on the wire.")
@@ -183,7 +182,7 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 		Params(jen.Int(), errPtr()).Block(g.putBody(d, c)...)
 	g.f.Comment("// GetXDR decodes v from b at off, for other generated code; see package xdr.")
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), errPtr()).Block(g.getBody(g.newGetter(), d, c)...)
+		Params(jen.Int(), jen.Error()).Block(g.getBody(g.newGetter(), d, c)...)
 
 	g.f.Comment("// SkipXDR checks the value in b at off, for other generated code; see package xdr.")
 	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
@@ -211,29 +210,37 @@ func (g *gen) putBody(d *ir.Decl, c codec) []jen.Code {
 	p := &putter{g: g, vars: &local{}, buf: "b", off: "off"}
 	c.put(p, g.self(d))
 	p.flush()
-	return g.body(p.code, nil)
+	return g.body(p.code, errPtr(), nil)
 }
 
 func (g *gen) getBody(r *getter, d *ir.Decl, c codec) []jen.Code {
-	g.needErr = d.Recursive
+	g.needErr = false
 	c.get(r, g.self(d))
 	r.flush()
+	t := jen.Error()
+	if r.check {
+		t = errPtr()
+	}
 	if !d.Recursive {
-		return g.body(r.code, nil)
+		return g.body(r.code, t, nil)
 	}
 	enter := []jen.Code{
-		jen.If(jen.Err().Op("=").Id(r.state).Dot("Enter").Call(jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
-			jen.Return(jen.Id("off"), jen.Err())),
+		jen.If(jen.Err().Op(":=").Id(r.state).Dot("Enter").Call(jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
+			jen.Return(jen.Lit(0), jen.Err())),
 	}
-	return g.body(append(enter, r.code...), jen.Id(r.state).Dot("Leave").Call())
+	return g.body(append(enter, r.code...), t, jen.Id(r.state).Dot("Leave").Call())
 }
+
+// errPtr is the type of an error in encoders and check-only readers; decoders
+// have the interface, which makes DecodeXDR small enough to be inlined.
+func errPtr() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
 
 // body frames the statements of a codec: the error variable where one is used,
 // and the return.
-func (g *gen) body(code []jen.Code, last jen.Code) []jen.Code {
+func (g *gen) body(code []jen.Code, errType, last jen.Code) []jen.Code {
 	var out []jen.Code
 	if g.needErr {
-		out = append(out, jen.Var().Err().Op("*").Qual(xdrPath, "Error"))
+		out = append(out, jen.Var().Err().Add(errType))
 	}
 	out = append(out, code...)
 	if last != nil {

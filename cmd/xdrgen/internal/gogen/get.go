@@ -49,7 +49,7 @@ func (g *gen) newChecker() *getter {
 // refuse returns the error where a rule is broken and is in force: leniency
 // costs nothing until then.
 func (r *getter) refuse(broken *jen.Statement, code string, err jen.Code) jen.Code {
-	return jen.If(broken.Op("&&").Id(r.state).Dot("Refuses").Call(jen.Qual(xdrPath, code))).Block(jen.Return(jen.Id(r.off), err))
+	return jen.If(broken.Op("&&").Id(r.state).Dot("Refuses").Call(jen.Qual(xdrPath, code))).Block(jen.Return(jen.Lit(0), err))
 }
 
 func (r *getter) stmt(c ...jen.Code) { r.code = append(r.code, c...) }
@@ -77,7 +77,7 @@ func (r *getter) flush() {
 		return
 	}
 	if !r.checked {
-		r.stmt(r.need(jen.Lit(r.n), r.first))
+		r.stmt(r.need(r.n, r.first))
 	}
 	if len(r.run) > 0 {
 		r.stmt(slideWindow(r.buf, r.off, r.n, &r.w))
@@ -88,10 +88,9 @@ func (r *getter) flush() {
 }
 
 // need refuses input that has not n more bytes.
-func (r *getter) need(n *jen.Statement, v place) jen.Code {
-	left := jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)
-	return jen.If(left.Op("<").Add(n.Clone())).Block(
-		jen.Return(jen.Id(r.off), v.short(jen.Id(r.buf), jen.Id(r.off), n.Clone())))
+func (r *getter) need(n int, v place) jen.Code {
+	return jen.If(lacks(r.buf, r.off, jen.Lit(n))).Block(
+		jen.Return(jen.Lit(0), v.short(jen.Id(r.buf), jen.Id(r.off), jen.Lit(n))))
 }
 
 // at is the offset of byte k of the run.
@@ -271,16 +270,21 @@ func (r *getter) call(d *ir.Decl, v place) {
 		jen.If(
 			jen.List(jen.Id(r.off), jen.Err()).Op("=").Add(read).Call(jen.Id(r.state), jen.Id(r.buf), jen.Id(r.off)),
 			jen.Err().Op("!=").Nil(),
-		).Block(jen.Return(jen.Id(r.off), v.wrap(id("err")))),
+		).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
 	)
 }
 
-// fallible writes dst, err = call, with the error wrapped at v.
+// fallible writes dst, err = call, or without dst err = call, with the error
+// wrapped at v.
 func (r *getter) fallible(dst *jen.Statement, call jen.Code, v place) {
 	r.g.needErr = true
+	results := jen.Err()
+	if dst != nil {
+		results = jen.List(dst, jen.Err())
+	}
 	r.stmt(
-		jen.If(jen.List(dst, jen.Err()).Op("=").Add(call), jen.Err().Op("!=").Nil()).Block(
-			jen.Return(jen.Id(r.off), v.wrap(id("err")))),
+		jen.If(results.Op("=").Add(call), jen.Err().Op("!=").Nil()).Block(
+			jen.Return(jen.Lit(0), v.wrap(id("err")))),
 	)
 }
 
@@ -288,7 +292,7 @@ func (r *getter) fallible(dst *jen.Statement, call jen.Code, v place) {
 func (r *getter) bound(t *ir.Type, n string, v place) {
 	if t.Bounded && t.Max < 1<<32-1 {
 		r.stmt(jen.If(jen.Id(n).Op(">").Lit(int(t.Max))).Block(
-			jen.Return(jen.Id(r.off), v.fail("CodeBound", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)), jen.Lit(int(t.Max))))))
+			jen.Return(jen.Lit(0), v.fail("CodeBound", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)), jen.Lit(int(t.Max))))))
 	}
 }
 
@@ -314,13 +318,14 @@ func (r *getter) inlineOpaque(n string, v place) {
 	size := func() *jen.Statement { return jen.Int().Call(jen.Id(n)) }
 	r.stmt(
 		jen.If(pad.Op(">").Add(left)).Block(
-			jen.Return(jen.Id(r.off), v.short(jen.Id(r.buf), jen.Id(r.off), jen.Qual(xdrPath, "Padded").Call(size())))),
+			jen.Return(jen.Lit(0), v.short(jen.Id(r.buf), jen.Id(r.off), jen.Qual(xdrPath, "Padded").Call(size())))),
 		r.refuse(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(jen.Id(r.buf), jen.Id(r.off), size()), "CodePadding",
 			v.fail("CodePadding", jen.Id(r.off).Op("+").Add(size()),
 				jen.Qual(xdrPath, "PadBits").Call(jen.Id(r.buf), jen.Id(r.off), size()), jen.Lit(0))),
 	)
 	if !r.check {
-		r.stmt(v.x().Op("=").Id("d").Dot("Bytes").Call(jen.Id(r.buf), jen.Id(r.off), size()))
+		end := func() *jen.Statement { return jen.Id(r.off).Op("+").Add(size()) }
+		r.stmt(v.x().Op("=").Id("d").Dot("Bytes").Call(jen.Id(r.buf).Index(jen.Id(r.off).Op(":").Add(end()).Op(":").Add(end()))))
 	}
 	r.stmt(jen.Id(r.off).Op("+=").Qual(xdrPath, "Padded").Call(size()))
 }
@@ -337,7 +342,7 @@ func (r *getter) taken(v place, size *jen.Statement, inline []jen.Code, use func
 			jen.If(
 				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id("d").Dot("Take").Call(v.site(), jen.Id(r.off), size),
 				jen.Err().Op("!=").Nil(),
-			).Block(jen.Return(jen.Id(r.off), v.wrap(id("err")))),
+			).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
 		),
 		jen.If(jen.Id(ok)).Block(use(data)...).Else().Block(inline...),
 	)

@@ -62,7 +62,7 @@ func (r *getter) array(t *ir.Type, v place) {
 			jen.If(
 				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id("d").Dot("TakeArray").Call(v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
 				jen.Err().Op("!=").Nil(),
-			).Block(jen.Return(jen.Id(r.off), v.wrap(id("err")))),
+			).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
 			jen.If(jen.Id(ok)).Block(taken...),
 		),
 	)
@@ -75,7 +75,7 @@ func (r *getter) array(t *ir.Type, v place) {
 	r.stmt(q.code...)
 	r.stmt(
 		jen.If(jen.Op("!").Id(ok)).Block(jen.Id(r.off).Op("=").Id(off)).Else().If(jen.Id(off).Op("!=").Len(jen.Id(buf))).Block(
-			jen.Return(jen.Id(r.off), v.fail("CodeChunk", jen.Id(r.off), jen.Uint64().Call(jen.Len(jen.Id(buf))), jen.Uint64().Call(jen.Id(off))))),
+			jen.Return(jen.Lit(0), v.fail("CodeChunk", jen.Id(r.off), jen.Uint64().Call(jen.Len(jen.Id(buf))), jen.Uint64().Call(jen.Id(off))))),
 	)
 }
 
@@ -86,18 +86,18 @@ func (r *getter) elements(t *ir.Type, n string, v place) {
 	if least > 0 {
 		left := jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off))
 		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op("*").Lit(int(least)).Op(">").Add(left)).Block(
-			jen.Return(jen.Id(r.off), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
+			jen.Return(jen.Lit(0), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
 				jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)).Op("/").Lit(int(least))))))
 	} else {
 		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op(">").Uint64().Call(jen.Id(r.state).Dot("MaxElements").Call())).Block(
-			jen.Return(jen.Id(r.off), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
+			jen.Return(jen.Lit(0), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
 				jen.Uint64().Call(jen.Id(r.state).Dot("MaxElements").Call())))))
 	}
 	if r.check {
 		r.passElements(t.Elem, n, v)
 		return
 	}
-	r.fallible(v.x(), jen.Qual(xdrPath, "Resize").Call(jen.Id("d"), v.x(), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
+	r.fallible(nil, jen.Qual(xdrPath, "Resize").Call(jen.Id("d"), jen.Op("&").Add(v.x()), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
 	r.loop(t.Elem, v, t.Elem.Size.Fixed())
 }
 
@@ -157,25 +157,22 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 		r.passList(node, more, v)
 		return
 	}
-	size, s := r.g.memOfElem(node), r.vars.name("list")
-	r.stmt(jen.Id(s).Op(":=").Add(v.x()).Index(jen.Op(":").Lit(0)))
-	i := func() *jen.Statement { return jen.Len(jen.Id(s)).Op("-").Lit(1) }
+	size, s, i := r.g.memOfElem(node), r.vars.name("list"), r.vars.name("i")
+	r.stmt(jen.List(jen.Id(s), jen.Id(i)).Op(":=").List(v.x().Index(jen.Op(":").Cap(v.x())), jen.Lit(0)))
 	last := r.vars.name("p")
 	body := r.block(func(q *getter) {
 		grow := r.sub()
-		grow.fallible(jen.Id(s), jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), jen.Id(s), jen.Lit(size), jen.Id(r.off)), v)
-		q.stmt(
-			jen.If(jen.Len(jen.Id(s)).Op("==").Cap(jen.Id(s))).Block(grow.code...),
-			jen.Id(s).Op("=").Id(s).Index(jen.Op(":").Len(jen.Id(s)).Op("+").Lit(1)),
-		)
+		grow.fallible(jen.Id(s), jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), jen.Op("&").Add(v.x()), jen.Lit(size), jen.Id(r.off)), v)
+		q.stmt(jen.If(jen.Id(i).Op("==").Len(jen.Id(s))).Block(grow.code...))
 		if !emptyElem(node) {
-			q.stmt(jen.Id(last).Op(":=").Op("&").Id(s).Index(i()))
+			q.stmt(jen.Id(last).Op(":=").Op("&").Id(s).Index(jen.Id(i)))
 		}
-		q.elem(node, v.elem(func() *jen.Statement { return jen.Id(last) }, i), last)
+		q.elem(node, v.elem(id(last), id(i)), last)
 		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
 	})
+	body = append(body, jen.Id(i).Op("++"))
 	r.stmt(r.whileMore(more, v, body)...)
-	r.stmt(v.x().Op("=").Id(s))
+	r.stmt(v.x().Op("=").Add(v.x()).Index(jen.Op(":").Id(i)))
 }
 
 // whileMore writes the loop over a list: more is the word that leads on. Where
@@ -185,7 +182,7 @@ func (r *getter) whileMore(more string, v place, body []jen.Code) []jen.Code {
 	return []jen.Code{
 		jen.For(jen.Id(more).Op("==").Lit(1).Op("||").Add(lenient)).Block(body...),
 		jen.If(jen.Id(more).Op("!=").Lit(0)).Block(
-			jen.Return(jen.Id(r.off), v.fail("CodeBool", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(more)), jen.Lit(1)))),
+			jen.Return(jen.Lit(0), v.fail("CodeBool", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(more)), jen.Lit(1)))),
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // putter writes the encoder of one declaration. It gathers fixed-size items in a
-// run, and writes the run out when something of another size comes.
+// run, and runs and opaque data between them in a span, for which there is one
+// look for room: a span ends where something else comes.
 type putter struct {
 	g    *gen
 	vars *local
@@ -15,8 +16,16 @@ type putter struct {
 	off  string // the offset's variable
 	code []jen.Code
 	run  []jen.Code
-	n    int  // bytes in the run
+	n    int // bytes in the run
+	span []stretch
 	w    bool // w is declared in this block
+}
+
+// stretch is a part of a span: a run of n bytes, or opaque data.
+type stretch struct {
+	n    int
+	code []jen.Code
+	data expr // nil for a run
 }
 
 // block runs f on a putter for a nested block and returns its statements.
@@ -29,26 +38,43 @@ func (p *putter) block(f func(q *putter)) []jen.Code {
 
 func (p *putter) stmt(c ...jen.Code) { p.code = append(p.code, c...) }
 
-// flush writes the run: one bounds check, then stores at constant offsets.
-func (p *putter) flush() {
-	if p.n == 0 {
-		return
+// endRun makes the run part of the span.
+func (p *putter) endRun() {
+	if p.n > 0 {
+		p.span = append(p.span, stretch{n: p.n, code: p.run})
 	}
-	p.stmt(slideWindow(p.buf, p.off, p.n, &p.w))
-	p.stmt(p.run...)
-	p.stmt(jen.Id(p.off).Op("+=").Lit(p.n))
 	p.run, p.n = nil, 0
 }
 
-// slideWindow is w := b[off : off+n : off+n].
-func slideWindow(buf, off string, n int, declared *bool) jen.Code {
-	op := ":="
-	if *declared {
-		op = "="
+// flush writes the span: one look for room, then stores at constant offsets from
+// the beginning of each run.
+func (p *putter) flush() {
+	p.endRun()
+	span, n := p.span, 0
+	p.span = nil
+	if len(span) == 0 {
+		return
 	}
-	*declared = true
-	end := jen.Id(off).Op("+").Lit(n)
-	return jen.Id("w").Op(op).Id(buf).Index(jen.Id(off).Op(":").Add(end).Op(":").Add(jen.Id(off).Op("+").Lit(n)))
+	var size jen.Statement
+	for _, s := range span {
+		n += s.n
+	}
+	size.Lit(n)
+	for _, s := range span {
+		if s.data != nil {
+			size.Op("+").Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
+		}
+	}
+	p.stmt(jen.If(lacks(p.buf, p.off, &size)).Block(jen.Return(jen.Lit(0), jen.Qual(xdrPath, "Full").Call())))
+	for _, s := range span {
+		if s.data != nil {
+			p.stmt(jen.Id(p.off).Op("=").Qual(xdrPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
+			continue
+		}
+		p.stmt(slideWindow(p.buf, p.off, s.n, &p.w))
+		p.stmt(s.code...)
+		p.stmt(jen.Id(p.off).Op("+=").Lit(s.n))
+	}
 }
 
 // word adds a 32-bit word to the run.
@@ -148,18 +174,28 @@ func (g *gen) underTypedef(d *ir.Decl, v place) (*ir.Type, place) {
 	return d.Type, q
 }
 
-// at is the offset of the next byte of the run.
+// at is the offset of the next byte of the span.
 func (p *putter) at() *jen.Statement {
-	if p.n == 0 {
-		return jen.Id(p.off)
+	n := p.n
+	for _, s := range p.span {
+		n += s.n
 	}
-	return jen.Id(p.off).Op("+").Lit(p.n)
+	at := jen.Id(p.off)
+	for _, s := range p.span {
+		if s.data != nil {
+			at.Op("+").Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
+		}
+	}
+	if n == 0 {
+		return at
+	}
+	return at.Op("+").Lit(n)
 }
 
-// check returns err if cond holds. It stands before the run's stores, which
+// check returns err if cond holds. It stands before the span's stores, which
 // is as good: on error nothing of the output counts.
 func (p *putter) check(cond jen.Code, err jen.Code) {
-	p.stmt(jen.If(cond).Block(jen.Return(jen.Id(p.off), err)))
+	p.stmt(jen.If(cond).Block(jen.Return(jen.Lit(0), err)))
 }
 
 // call calls the value's own encoder.
@@ -170,7 +206,7 @@ func (p *putter) call(v place) {
 		jen.If(
 			jen.List(jen.Id(p.off), jen.Err()).Op("=").Add(v.x()).Dot("PutXDR").Call(jen.Id("e"), jen.Id(p.buf), jen.Id(p.off)),
 			jen.Err().Op("!=").Nil(),
-		).Block(jen.Return(jen.Id(p.off), v.wrap(id("err")))),
+		).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
 	)
 }
 
@@ -193,18 +229,16 @@ func (p *putter) bound(t *ir.Type, v place) {
 func (p *putter) opaque(t *ir.Type, v place) {
 	p.bound(t, v)
 	p.word(jen.Uint32().Call(jen.Len(v.x())))
-	p.flush()
-	inline := []jen.Code{
-		jen.Id(p.off).Op("=").Qual(xdrPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), v.x()),
-	}
-	site := v.site
-	if site == nil {
-		p.stmt(inline...)
+	if v.site == nil {
+		p.endRun()
+		p.span = append(p.span, stretch{data: v.x})
 		return
 	}
+	p.flush()
+	inline := p.block(func(q *putter) { q.span = append(q.span, stretch{data: v.x}) })
 	p.stmt(
-		jen.If(jen.Id("e").Dot("Reduces").Call(site(), jen.Len(v.x()))).Block(
-			jen.Id("e").Dot("Leave").Call(site(), jen.Id(p.off), v.x()),
+		jen.If(jen.Id("e").Dot("Reduces").Call(v.site(), jen.Len(v.x()))).Block(
+			jen.Id("e").Dot("Leave").Call(v.site(), jen.Id(p.off), v.x()),
 		).Else().Block(inline...),
 	)
 }
@@ -295,10 +329,7 @@ func (p *putter) list(node *ir.Decl, v place, head bool) {
 	body := p.block(func(q *putter) {
 		if head {
 			// The word that leads to this element stands after the one before.
-			q.stmt(jen.If(jen.Id(l.i).Op(">").Lit(0)).Block(
-				bigEndian().Dot("PutUint32").Call(jen.Id(q.buf).Index(jen.Id(q.off).Op(":")), jen.Lit(1)),
-				jen.Id(q.off).Op("+=").Lit(4),
-			))
+			q.stmt(jen.If(jen.Id(l.i).Op(">").Lit(0)).Block(q.block(func(q *putter) { q.word(jen.Lit(1)) })...))
 		} else {
 			q.word(jen.Lit(1))
 		}

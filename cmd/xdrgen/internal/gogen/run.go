@@ -32,7 +32,7 @@ type place struct {
 // up is a field with an index into it.
 type up struct {
 	path  string
-	index expr // nil for none
+	index expr
 }
 
 // field is the place of field f of the struct or union at p.
@@ -52,53 +52,51 @@ func (p place) elem(x expr, index expr) place {
 }
 
 func join(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "." + b
 }
 
 // fail is the expression of an error at p: off is its offset.
 func (p place) fail(code string, off jen.Code, found, want jen.Code) *jen.Statement {
-	return p.within(jen.Qual(xdrPath, "Fail").Call(jen.Qual(xdrPath, code), off, found, want, p.step()))
+	return p.locate("Fail", jen.Qual(xdrPath, code), off, found, want)
 }
 
 // short is the expression of an error for input that ends at p.
 func (p place) short(buf jen.Code, off jen.Code, need jen.Code) *jen.Statement {
-	return p.within(jen.Qual(xdrPath, "Short").Call(buf, off, need, p.step()))
+	return p.locate("Short", buf, off, need)
 }
 
 // wrap is the expression of an error that came from below p.
-func (p place) wrap(err expr) *jen.Statement {
-	s := err()
-	if p.path != "" || len(p.ups) == 0 {
-		s = s.Dot("In").Call(p.step())
-	}
-	return p.within(s)
-}
+func (p place) wrap(err expr) *jen.Statement { return p.locate("In", err()) }
 
-// step is the innermost step of the path.
-func (p place) step() jen.Code {
-	if len(p.ups) == 0 {
-		return jen.Lit(p.root + ":" + p.path)
-	}
-	return jen.Lit(p.path)
-}
+// stepIndices is how many indices one step of an error's path holds.
+const stepIndices = 2
 
-// within adds the outer steps of the path; the outermost begins with the type.
-func (p place) within(s *jen.Statement) *jen.Statement {
-	for i := len(p.ups) - 1; i >= 0; i-- {
-		u := p.ups[i]
-		if i == 0 {
-			u.path = p.root + ":" + u.path
-		}
-		if u.index == nil {
-			s = s.Dot("In").Call(jen.Lit(u.path))
-			continue
-		}
-		s = s.Dot("At").Call(jen.Lit(u.path), u.index())
+// locate is a call of the runtime that ends with the path to p and the indices in
+// it. The path is one step, or several where it has too many indices.
+func (p place) locate(name string, args ...jen.Code) *jen.Statement {
+	ups := p.ups
+	var inner []up
+	if len(ups) > stepIndices {
+		ups, inner = ups[:len(ups)-stepIndices], ups[len(ups)-stepIndices:]
+		s := place{ups: inner, path: p.path}.locate(name, args...)
+		return place{root: p.root, ups: ups}.locate("In", s)
 	}
-	return s
+	path := ""
+	for _, u := range ups {
+		path = join(path, u.path) + "[]"
+	}
+	path = join(path, p.path)
+	if p.root != "" {
+		path = p.root + ":" + path
+	}
+	args = append(args, jen.Lit(path))
+	for _, u := range ups {
+		args = append(args, u.index())
+	}
+	return jen.Qual(xdrPath, name).Call(args...)
 }
 
 // binary.BigEndian, which compiles to one load or store with a byte swap.
@@ -107,6 +105,23 @@ func bigEndian() *jen.Statement { return jen.Qual("encoding/binary", "BigEndian"
 // window is bytes from and to of the run's slice w.
 func window(from, to int) *jen.Statement {
 	return jen.Id("w").Index(jen.Lit(from).Op(":").Lit(to))
+}
+
+// slideWindow is w := b[off : off+n : off+n]: with a capacity the compiler knows
+// that nothing in w needs another check.
+func slideWindow(buf, off string, n int, declared *bool) jen.Code {
+	op := ":="
+	if *declared {
+		op = "="
+	}
+	*declared = true
+	end := func() *jen.Statement { return jen.Id(off).Op("+").Lit(n) }
+	return jen.Id("w").Op(op).Id(buf).Index(jen.Id(off).Op(":").Add(end()).Op(":").Add(end()))
+}
+
+// lacks is the condition that n bytes at off are not there.
+func lacks(buf, off string, n *jen.Statement) *jen.Statement {
+	return jen.Qual(xdrPath, "Lacks").Call(jen.Id(buf), jen.Id(off), n)
 }
 
 const (

@@ -42,30 +42,14 @@ func (p *piece) named(name string) *piece {
 // may leave some of a value out of line.
 func sameMethods(f *jen.File, name string, reduced bool) {
 	recv := func() *jen.Statement { return f.Func().Params(jen.Id("v").Op("*").Id(name)) }
-	size := jen.Id("v").Dot("XDRSize").Call()
-	if reduced {
-		size = jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))
-	}
-
 	f.Comment("// EncodeXDR appends v to the output of e.")
-	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(
-		jen.If(jen.Id("n").Op(":=").Add(size), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
-			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
-				jen.Return(jen.Err()))),
-		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("e").Dot("Output").Call(),
-		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
-		jen.Id("e").Dot("End").Call(jen.Id("off")),
-		jen.Return(jen.Nil()),
-	)
+	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(encodeBody(reduced)...)
 
 	f.Comment("// DecodeXDR reads v from the input of d. After an error v is unspecified.")
-	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Error().Block(
-		jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("d").Dot("Input").Call(),
-		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
-		jen.Id("d").Dot("Advance").Call(jen.Id("off")),
-		jen.Return(jen.Nil()),
+	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Params(jen.Err().Error()).Block(
+		// In this form the compiler can inline it.
+		jen.List(jen.Id("d").Dot("Off"), jen.Err()).Op("=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("d").Dot("Buf"), jen.Id("d").Dot("Off")),
+		jen.Return(),
 	)
 
 	f.Comment("// AppendBinary appends the encoding of v to b.")
@@ -95,4 +79,29 @@ func sameMethods(f *jen.File, name string, reduced bool) {
 		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
 		jen.Return(),
 	)
+}
+
+// encodeBody makes room where the encoder finds that there is none; where items
+// may leave the stream, which cannot be done twice, before it.
+func encodeBody(reduced bool) []jen.Code {
+	output := jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("e").Dot("Output").Call()
+	put := jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off"))
+	end := jen.Id("e").Dot("End").Call(jen.Id("off"))
+	if reduced {
+		return []jen.Code{
+			jen.If(jen.Id("n").Op(":=").Id("v").Dot("ReducedXDRSize").Call(jen.Id("e")), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
+				jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
+					jen.Return(jen.Err()))),
+			output, put,
+			jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
+			end,
+			jen.Return(jen.Nil()),
+		}
+	}
+	return []jen.Code{jen.For().Block(
+		output, put,
+		jen.If(jen.Err().Op("==").Nil()).Block(end, jen.Return(jen.Nil())),
+		jen.If(jen.Err().Op("=").Id("e").Dot("More").Call(jen.Err(), jen.Id("v").Dot("XDRSize").Call()), jen.Err().Op("!=").Nil()).Block(
+			jen.Return(jen.Err())),
+	)}
 }

@@ -125,7 +125,7 @@ func (g *gen) putUnion(p *putter, d *ir.Decl, v place) {
 			}
 			q.put(a.Field.Type, arm)
 		})
-	}, []jen.Code{jen.Return(jen.Id(p.off), disc.fail("CodeUnion", jen.Id(p.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
+	}, []jen.Code{jen.Return(jen.Lit(0), disc.fail("CodeUnion", jen.Id(p.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
 }
 
 func (g *gen) sizeUnion(s *sizer, d *ir.Decl, v place) {
@@ -159,12 +159,8 @@ func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
 		g.checkUnion(r, d, v)
 		return
 	}
-	disc := g.field(v, d.Disc)
-	old := r.vars.name("old")
-	r.stmt(jen.Id(old).Op(":=").Add(disc.x()))
-	r.get(d.Disc.Type, disc)
-	r.flush()
-	clears := g.arms(d, id(old), func(a *ir.Arm) []jen.Code {
+	field, disc := g.field(v, d.Disc), g.readDisc(r, d, v)
+	clears := g.arms(d, field.x, func(a *ir.Arm) []jen.Code {
 		if a.Field == nil {
 			return nil
 		}
@@ -172,7 +168,7 @@ func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
 		g.resetArm(z, d, a, v)
 		return z.code
 	}, nil)
-	r.stmt(jen.If(disc.x().Op("!=").Id(old)).Block(clears))
+	r.stmt(jen.If(disc.x().Op("!=").Add(field.x())).Block(clears, field.x().Op("=").Add(disc.x())))
 	r.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
 		if a.Field == nil {
 			return nil
@@ -185,7 +181,7 @@ func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
 			}
 			q.get(a.Field.Type, g.arm(d, a, v))
 		})
-	}, []jen.Code{jen.Return(jen.Id(r.off), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
+	}, []jen.Code{jen.Return(jen.Lit(0), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
 }
 
 // checkUnion reads the discriminant, and steps over the arm.
@@ -195,19 +191,26 @@ func (g *gen) checkUnion(r *getter, d *ir.Decl, v place) {
 
 // checkArms reads the discriminant, and does with the arm what arm says.
 func (g *gen) checkArms(r *getter, d *ir.Decl, v place, arm func(q *getter, a *ir.Arm)) {
-	disc, kind := g.field(v, d.Disc), r.vars.name("kind")
-	disc.x = id(kind)
-	r.stmt(jen.Var().Id(kind).Add(g.goType(d.Disc.Type)))
-	r.check = false
-	r.get(d.Disc.Type, disc)
-	r.check = true
-	r.flush()
+	disc := g.readDisc(r, d, v)
 	r.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
 		if a.Field == nil {
 			return nil
 		}
 		return r.block(func(q *getter) { arm(q, a) })
-	}, []jen.Code{jen.Return(jen.Id(r.off), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
+	}, []jen.Code{jen.Return(jen.Lit(0), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
+}
+
+// readDisc reads the discriminant into a variable, and returns that.
+func (g *gen) readDisc(r *getter, d *ir.Decl, v place) place {
+	disc, kind := g.field(v, d.Disc), r.vars.name("kind")
+	disc.x = id(kind)
+	r.stmt(jen.Var().Id(kind).Add(g.goType(d.Disc.Type)))
+	check := r.check
+	r.check = false
+	r.get(d.Disc.Type, disc)
+	r.check = check
+	r.flush()
+	return disc
 }
 
 func (g *gen) resetUnion(z *resetter, d *ir.Decl, v place) {

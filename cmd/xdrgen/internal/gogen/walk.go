@@ -117,7 +117,7 @@ func (g *gen) walk(d *ir.Decl, way []*ir.Field, t *ir.Type) {
 	)
 	g.v.Func().Id(walk).Params(
 		jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int(), jen.Id("yield").Add(yield()),
-	).Params(jen.Int(), jen.Op("*").Qual(xdrPath, "Error")).Block(g.body(w.code, nil)...)
+	).Params(jen.Int(), jen.Op("*").Qual(xdrPath, "Error")).Block(g.body(w.code, errPtr(), nil)...)
 	g.eaches = append(g.eaches, eachOf{d, path.String(), each})
 }
 
