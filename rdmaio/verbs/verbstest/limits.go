@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -153,8 +154,9 @@ func testBulk(h *harness) {
 	for i, e := range []*end{c, s} {
 		d := &sides[i]
 		d.e, d.target, d.own, d.got = e, e.region(size, remoteRW), e.region(size, verbs.AccessRemoteRead), e.region(size, verbs.AccessLocalWrite)
-		for j := range size {
-			d.own.Bytes()[j] = byte(j>>8 + 3*i)
+		for b := d.own.Bytes(); len(b) > 0; b = b[256:] {
+			binary.BigEndian.PutUint32(b, uint32(len(b)+i)) // different at each place and side
+			b[255] = byte(1 + i)
 		}
 		e.recvs(1, 8)
 	}

@@ -16,8 +16,8 @@ func testWriteThenSend(h *harness) {
 	src := c.region(n, 0)
 	for round := range byte(8) {
 		s.recvs(1, 8)
-		for i := range src.Bytes() {
-			src.Bytes()[i] = byte(i) ^ round
+		for b, i := src.Bytes(), 0; i < n; i++ {
+			b[i] = byte(i) ^ round
 		}
 		wr := remote(verbs.RDMAWrite, sink, 0, verbs.SGE{MR: src, Length: n / 2}, verbs.SGE{MR: src, Offset: n / 2, Length: n / 2})
 		wr.Flags = 0

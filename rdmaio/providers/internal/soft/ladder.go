@@ -16,9 +16,3 @@ package soft
 
 // align is the alignment of Alloc's memory, a promise of verbs.ProtectionDomain.
 const align = 64
-
-// aligned gives size bytes of whole, which has align-1 more, and where they begin.
-func aligned(whole []byte, at, size int) []byte {
-	at += int(-address(whole[at:]) & (align - 1))
-	return whole[at : at+size : at+size]
-}
