@@ -149,10 +149,11 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
+	s.InlineSend, s.InlineRecv = header1.InlineSize(s.InlineSend), header1.InlineSize(s.InlineRecv)
 	s.private = header1.DefaultPrivate()
 	if a.MaxPrivateData >= header1.PrivateSize { // else the peer cannot be told (RFC 8797 §4)
 		s.private = header1.Private{
-			Send: header1.InlineSize(s.InlineSend), Recv: header1.InlineSize(s.InlineRecv),
+			Send: s.InlineSend, Recv: s.InlineRecv,
 			RemoteInvalidate: s.RemoteInvalidate > 0 && a.RemoteInvalidate,
 		}
 	}

@@ -73,10 +73,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Co
 		Role: role, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 	}
-	if cfg.Send, err = c.buffers(credits, set.private.Send); err != nil {
+	if cfg.Send, err = c.buffers(credits, set.InlineSend); err != nil {
 		return nil, err
 	}
-	if cfg.Recv, err = c.buffers(credits, set.private.Recv); err != nil {
+	if cfg.Recv, err = c.buffers(credits, set.InlineRecv); err != nil {
 		return nil, err
 	}
 	c.engine = engine.New(cfg)

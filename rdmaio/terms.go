@@ -37,6 +37,11 @@ func (c *Conn) Terms() Terms {
 	}
 }
 
+// MaxTerms returns the largest inline sizes that there is memory for: Config.InlineSend and InlineRecv.
+func (c *Conn) MaxTerms() Terms {
+	return Terms{InlineSend: c.set.InlineSend, InlineRecv: c.set.InlineRecv, RemoteInvalidate: c.set.private.RemoteInvalidate}
+}
+
 // SetTerms is for a protocol that agrees on something else over the connection itself, such
 // as that of package connconf. Both ends have to take the new terms at the same place of
 // the conversation, with no other Call in progress: one that is being made meanwhile may fail
@@ -47,8 +52,8 @@ func (c *Conn) SetTerms(t Terms) error {
 		return fmt.Errorf("rdmaio: SetTerms: inline sizes %d and %d must not be negative: %w", t.InlineSend, t.InlineRecv, verbs.ErrInvalidValue)
 	}
 	c.take(header.Terms{
-		Send:             min(max(t.InlineSend, header.LeastInline), c.set.private.Send),
-		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.private.Recv),
+		Send:             min(max(t.InlineSend, header.LeastInline), c.set.InlineSend),
+		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.InlineRecv),
 		RemoteInvalidate: c.terms.Load().RemoteInvalidate,
 		Reads:            t.Reads, NoReadChunks: t.NoReadChunks,
 	})

@@ -1,0 +1,251 @@
+package connconf_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/connconf"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+// pair is a client and a server whose connections know nothing of RFC 8797: the
+// devices carry no private data.
+type pair struct {
+	t      *testing.T
+	client verbs.Device
+	server *rdmaio.Server
+
+	mu   sync.Mutex
+	seen [][]byte // Calls for the handler behind
+}
+
+func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
+	t.Helper()
+	net := mem.New(nil)
+	open := func(name string) verbs.Device {
+		d, err := net.Open(name, &verbs.DeviceAttributes{MaxPrivateData: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return d
+	}
+	p := &pair{t: t, client: open("client")}
+	var h rdmaio.Handler = rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		p.mu.Lock()
+		p.seen = append(p.seen, bytes.Clone(r.Message))
+		p.mu.Unlock()
+		xid := binary.BigEndian.Uint32(r.Message)
+		b, _ := oncrpc.NewReply(xid, oncrpc.ProgUnavail).AppendBinary(nil)
+		r.Reply(rdmaio.Message{Inline: b}, nil)
+	})
+	if conf {
+		h = connconf.Handler(h, cfg)
+	}
+	var err error
+	if p.server, err = rdmaio.Listen(context.Background(), open("server"), "here", h, &rdmaio.Config{InlineSend: 8192, InlineRecv: 6144}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func (p *pair) dial() *rdmaio.Conn {
+	p.t.Helper()
+	c, err := rdmaio.Dial(context.Background(), p.client, "here", &rdmaio.Config{InlineSend: 4096, InlineRecv: 2048})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			p.t.Error(err)
+		}
+	})
+	return c
+}
+
+// R293 to R297: one round trip sets the terms of both ends.
+func TestConfigure(t *testing.T) {
+	p := newPair(t, &connconf.Config{Reads: 3}, true)
+	c := p.dial()
+	ok, err := connconf.Configure(context.Background(), c, &connconf.Config{Reads: 5})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if got, want := c.Terms(), (rdmaio.Terms{InlineSend: 4096, InlineRecv: 1024, Reads: 3}); got != want {
+		t.Errorf("client: %+v, want %+v", got, want)
+	}
+	if got, want := p.server.Conns()[0].Terms(), (rdmaio.Terms{InlineSend: 2048, InlineRecv: 6144, Reads: 5}); got != want {
+		t.Errorf("server: %+v, want %+v", got, want)
+	}
+	if len(p.seen) != 0 {
+		t.Errorf("the handler behind got %d Calls", len(p.seen))
+	}
+}
+
+// R298: with a server that has no such program everything stays, and works.
+func TestNoProgram(t *testing.T) {
+	p := newPair(t, nil, false)
+	c := p.dial()
+	was := c.Terms()
+	if ok, err := connconf.Configure(context.Background(), c, nil); ok || err != nil {
+		t.Error(ok, err)
+	}
+	if c.Terms() != was {
+		t.Errorf("%+v, was %+v", c.Terms(), was)
+	}
+	// The Call, by hand (R294): XID 1, CALL, RPC 2, program 100400 version 1 procedure 1, no credentials; 4096, 2048, 16.
+	want, _ := hex.DecodeString("00000001" + "00000000" + "00000002" + "00018830" + "00000001" + "00000001" + strings.Repeat("00000000", 4) +
+		"00001000" + "00000800" + "00000010")
+	if len(p.seen) != 1 || !bytes.Equal(p.seen[0], want) {
+		t.Errorf("the server received %x\nwant %x", p.seen, want)
+	}
+}
+
+// raw makes a Call of hand-made bytes, and returns the reply.
+func raw(t *testing.T, c *rdmaio.Conn, text string) string {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := c.Call(context.Background(), &rdmaio.Call{Message: rdmaio.Message{Inline: b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(reply.Message)
+}
+
+const (
+	call  = "00000007 00000000 00000002 00018830 "
+	none  = "00000000 00000000 00000000 00000000 "
+	reply = "00000007" + "00000001" + "00000000" + "00000000" + "00000000"
+)
+
+// What the server answers, by hand: a good Call with numbers of every kind (R300, T124), and bad ones.
+func TestServer(t *testing.T) {
+	for _, tt := range []struct {
+		name, call, want string
+		terms            rdmaio.Terms // of the server then
+	}{
+		{"good", call + "00000001 00000001 " + none + "00001000 00001000 00000004", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{InlineSend: 4096, InlineRecv: 6144, Reads: 4}},
+		{"zeros", call + "00000001 00000001 " + none + "00000000 00000000 00000000", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{InlineSend: 1024, InlineRecv: 6144, Reads: -1, NoReadChunks: true}},
+		{"giants", call + "00000001 00000001 " + none + "ffffffff ffffffff ffffffff", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{InlineSend: 8192, InlineRecv: 6144, Reads: 1<<31 - 1}},
+		{"null", call + "00000001 00000000 " + none, "00000000", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
+		{"another version", call + "00000002 00000001 " + none, "00000002" + "00000001" + "00000001", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
+		{"no such procedure", call + "00000001 00000002 " + none, "00000003", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
+		{"short", call + "00000001 00000001 " + none + "00001000 00001000", "00000004", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
+		{"long", call + "00000001 00000001 " + none + "00001000 00001000 00000004 00000000", "00000004", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
+		{"a head that is cut", call + "00000001 00000001", "00000004", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPair(t, nil, true)
+			c := p.dial()
+			if got := raw(t, c, tt.call); got != reply+tt.want {
+				t.Errorf("reply %s, want %s", got, reply+tt.want)
+			}
+			if got := p.server.Conns()[0].Terms(); got != tt.terms {
+				t.Errorf("%+v, want %+v", got, tt.terms)
+			}
+			if len(p.seen) != 0 {
+				t.Error("the handler behind got it")
+			}
+		})
+	}
+	p := newPair(t, nil, true)
+	c := p.dial()
+	if got := raw(t, c, "00000007 00000000 00000003 00018830 00000001 00000001 "+none); got[:24] != "000000070000000100000001" { // MSG_DENIED
+		t.Errorf("RPC version 3: %s", got)
+	}
+	raw(t, c, "00000008 00000000 00000002 000186a3 00000003 00000000 "+none)
+	if len(p.seen) != 1 {
+		t.Error("a Call of another program went nowhere")
+	}
+}
+
+// R299: who may configure is decided by what he shows; a refusal is an error at the client, and changes nothing.
+func TestPolicy(t *testing.T) {
+	p := newPair(t, &connconf.Config{Allow: func(cred, _ *oncrpc.OpaqueAuth) oncrpc.AuthStat {
+		sys, err := oncrpc.ParseAuthSys(cred)
+		if err != nil || sys.UID != 7 {
+			return oncrpc.AuthStatAuthTooweak
+		}
+		return oncrpc.AuthStatAuthOk
+	}}, true)
+	c := p.dial()
+	ok, err := connconf.Configure(context.Background(), c, nil)
+	var re *oncrpc.ReplyError
+	if ok || !errors.Is(err, oncrpc.ErrAuth) || !errors.As(err, &re) || re.Auth != oncrpc.AuthStatAuthTooweak {
+		t.Error(ok, err)
+	}
+	if got := p.server.Conns()[0].Terms(); got.InlineRecv != 1024 {
+		t.Errorf("%+v", got)
+	}
+	cred, err := (&oncrpc.AuthSysParms{UID: 7}).Auth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := connconf.Configure(context.Background(), c, &connconf.Config{Cred: cred}); !ok || err != nil {
+		t.Error(ok, err)
+	}
+	// Without a policy of one's own what proves nothing is allowed, what cannot be checked is not.
+	p = newPair(t, nil, true)
+	if got := raw(t, p.dial(), call+"00000001 00000001 00000006 00000000 00000000 00000000 00001000 00001000 00000004"); !strings.HasSuffix(got, "00000001"+"00000001"+"00000001"+"00000005") { // denied, AUTH_ERROR, AUTH_TOOWEAK
+		t.Errorf("RPCSEC_GSS: %s", got)
+	}
+}
+
+// T124: no RDMA Reads on either side means no read chunks.
+func TestNoReads(t *testing.T) {
+	for _, tt := range [][2]int{{-1, 0}, {0, -1}} {
+		p := newPair(t, &connconf.Config{Reads: tt[0]}, true)
+		c := p.dial()
+		if ok, err := connconf.Configure(context.Background(), c, &connconf.Config{Reads: tt[1]}); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		var se *rdmaio.SizeError
+		b, _ := oncrpc.NewCall(9, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+		_, err := c.Call(context.Background(), &rdmaio.Call{Message: rdmaio.Message{Inline: append(b, make([]byte, 8000)...)}})
+		if !errors.As(err, &se) {
+			t.Errorf("%v: %v", tt, err)
+		}
+	}
+}
+
+// A client configures each of its connections.
+func TestConnected(t *testing.T) {
+	p := newPair(t, nil, true)
+	c, err := rdmaio.NewClient(p.client, "here", &rdmaio.ClientConfig{Connected: connconf.Connected(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b, _ := oncrpc.NewCall(9, 1, 1, 1, oncrpc.None()).AppendBinary(nil)
+	if _, err := c.Call(context.Background(), &rdmaio.Call{Message: rdmaio.Message{Inline: b}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.server.Conns()[0].Terms(); got.InlineRecv != 6144 || got.Reads != 16 {
+		t.Errorf("%+v", got)
+	}
+}
