@@ -7,17 +7,19 @@ import (
 
 // The forms by which a definition of RFC 4506 §6.3 or RFC 5531 §12.2 is told from prose. The first matches a line that
 // is a beginning by itself, the second one that is a beginning if the next line opens with the given character. A
-// constant need not have its equals sign, and a struct's name may have a star: documents get that wrong, and the
-// erratum needs the line.
+// constant need not have its equals sign, a struct's name may have a star, and a union may lack its switch: documents get
+// that wrong, and the erratum needs the line.
 var (
 	blockHere = regexp.MustCompile(`^[ \t]*(?:` +
 		`(?:struct|enum|program)[ \t]+\*?[A-Za-z_]\w*[ \t]*\{` +
 		`|union[ \t]+[A-Za-z_]\w*[ \t]+switch[ \t]*\(` +
+		`|union[ \t]+[A-Za-z_]\w*[ \t]*\([ \t]*\w+[ \t]+\w+[ \t]*\)[ \t]*\{` +
 		`|typedef[ \t]+[A-Za-z_][\w \t*<>\[\],]*;` +
 		`|typedef[ \t]+(?:struct|enum|union)\b[\w \t]*(?:\{|switch[ \t]*\()` +
 		`|const[ \t]+[A-Za-z_]\w*(?:[ \t]+\w+)?(?:[ \t]*=[ \t]*|[ \t]+)-?\w+[ \t]*;)`)
 	blockBrace = regexp.MustCompile(`^[ \t]*(?:(?:struct|enum|program)[ \t]+[A-Za-z_]\w*$|typedef[ \t]+(?:struct|enum)(?:[ \t]+[A-Za-z_]\w*)?$)`)
 	blockParen = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*[ \t]+switch$`)
+	blockUnion = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*$`)
 )
 
 // damage says that a definition begins at a line of the document but never closes.
@@ -30,6 +32,9 @@ type damage struct {
 type blockReader struct {
 	lines []string
 	cut   []bool // page furniture, not part of any definition
+
+	once  map[string]int // definitions that were read, if each is to be taken once; nil otherwise
+	again int            // how many were left out for that
 }
 
 // next returns the index of the first line at or after i and before to that is no page furniture, or to.
@@ -46,10 +51,13 @@ func (r *blockReader) begins(i, to int) bool {
 	switch {
 	case blockHere.MatchString(s):
 		return true
-	case blockBrace.MatchString(s), blockParen.MatchString(s):
+	case blockBrace.MatchString(s), blockParen.MatchString(s), blockUnion.MatchString(s):
 		want := "{"
-		if blockParen.MatchString(s) {
+		switch {
+		case blockParen.MatchString(s):
 			want = "("
+		case blockUnion.MatchString(s):
+			want = "switch"
 		}
 		n := r.next(i+1, to)
 		return n < to && strings.HasPrefix(strings.TrimLeft(r.lines[n], " \t"), want)
@@ -79,13 +87,36 @@ func (r *blockReader) read(s span) (out []line, bad []damage) {
 			i = max(end, first+1)
 			continue
 		}
+		taken := r.dedent(start, end)
+		i = end
+		if r.repeats(first, end) {
+			continue
+		}
 		if len(out) > 0 && start > 0 && r.lines[start-1] == "" {
 			out = append(out, line{num: start})
 		}
-		out = append(out, r.dedent(start, end)...)
-		i = end
+		out = append(out, taken...)
 	}
 	return out, bad
+}
+
+// repeats reports whether the definition in lines first to end was read before, word for word.
+func (r *blockReader) repeats(first, end int) bool {
+	if r.once == nil {
+		return false
+	}
+	var words []string
+	for i := first; i < end; i++ {
+		if !r.cut[i] {
+			words = append(words, strings.Fields(r.lines[i])...)
+		}
+	}
+	key := strings.Join(words, " ")
+	r.once[key]++
+	if r.once[key] > 1 {
+		r.again++
+	}
+	return r.once[key] > 1
 }
 
 // headerComment bounds the comment taken above a definition, so that one that never closes swallows little.

@@ -14,8 +14,7 @@ func (o *options) free() int {
 		fmt.Fprintf(o.stderr, "extract: %v\n", err)
 		return exitFailed
 	}
-	lines := documentLines(raw)
-	parts, notes, err := freeParts(lines, o.mode, o.section)
+	parts, notes, err := freeParts(raw, o.mode, o.section)
 	for _, n := range notes {
 		fmt.Fprintf(o.stderr, "extract: %s: %s\n", o.doc, n)
 	}
@@ -47,7 +46,11 @@ func (o *options) free() int {
 }
 
 // freeParts extracts a document of which nothing is known. Finding no XDR is an error.
-func freeParts(lines []string, mode, sections string) (parts []part, notes []string, err error) {
+func freeParts(doc []byte, mode, sections string) (parts []part, notes []string, err error) {
+	if strings.HasPrefix(string(doc), "\xff\xfe") || strings.HasPrefix(string(doc), "\xfe\xff") {
+		return nil, nil, fmt.Errorf("the document is in UTF-16; write it again in UTF-8")
+	}
+	lines := documentLines(doc)
 	all := marked(lines)
 	if mode == "" && len(all) > 0 {
 		mode = modeMarked
@@ -58,7 +61,10 @@ func freeParts(lines []string, mode, sections string) (parts []part, notes []str
 		}
 		return split(all), nil, nil
 	}
-	r := &blockReader{lines: lines, cut: furniture(lines)}
+	r := &blockReader{lines: lines, cut: furniture(lines), once: map[string]int{}}
+	for i, other := range otherCode(rawLines(doc)) {
+		r.cut[i] = r.cut[i] || other
+	}
 	var taken []line
 	var bad []damage
 	if sections == "" {
@@ -68,6 +74,9 @@ func freeParts(lines []string, mode, sections string) (parts []part, notes []str
 	}
 	for _, b := range bad {
 		notes = append(notes, b.note())
+	}
+	if r.again > 0 {
+		notes = append(notes, fmt.Sprintf("%d definitions stand there again word for word, and are taken once", r.again))
 	}
 	if len(taken) == 0 {
 		return nil, notes, fmt.Errorf("no XDR found: no line begins with /// and nothing has the form of a definition")

@@ -47,7 +47,7 @@ var (
 // parseManifest reads a manifest, see doc.go. Its errors carry name:line.
 func parseManifest(name string, text []byte) ([]*document, error) {
 	p := manifestParser{units: map[string]int{}, names: map[string]int{}}
-	for i, l := range documentLines(text) {
+	for i, l := range rawLines(text) {
 		l, _, _ = strings.Cut(" "+l, " #")
 		words := strings.Fields(l)
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {

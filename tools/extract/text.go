@@ -13,13 +13,25 @@ type line struct {
 }
 
 // documentLines splits a document into its lines: byte order mark, carriage returns, form feeds and trailing blanks
-// are gone, so that index i is line i+1 of the file as an editor counts it.
+// are gone, and what is no text of the document, see plain, so that index i is line i+1 of the file as an editor counts
+// it.
 func documentLines(doc []byte) []string {
+	lines := rawLines(doc)
+	plain(lines)
+	return lines
+}
+
+// rawLines is documentLines before plain.
+func rawLines(doc []byte) []string {
 	s := strings.TrimPrefix(string(doc), "\ufeff")
 	if s == "" {
 		return nil
 	}
-	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	end := "\n"
+	if !strings.Contains(s, end) {
+		end = "\r" // as old systems write lines
+	}
+	lines := strings.Split(strings.TrimSuffix(s, end), end)
 	for i, l := range lines {
 		if strings.IndexByte(l, '\f') >= 0 {
 			l = strings.ReplaceAll(l, "\f", "")

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// plain takes out of the lines of a document what its form put around the text: quotation marks of Markdown and mail,
+// tags and entities of HTML and XML, overstriking, blanks that do not break. No line is added or lost, so that line
+// numbers stay those of the document.
+func plain(lines []string) {
+	markup := false
+	for i, s := range lines {
+		if strings.IndexByte(s, '\b') >= 0 {
+			s = overstrike(s)
+		}
+		if strings.Contains(s, "\u00a0") {
+			s = strings.ReplaceAll(s, "\u00a0", " ")
+		}
+		lines[i] = s
+		markup = markup || tags.MatchString(s)
+	}
+	unquote(lines)
+	for i, s := range lines {
+		if markup && strings.ContainsAny(s, "<>") {
+			s = cdata.ReplaceAllString(tags.ReplaceAllString(s, ""), "")
+		}
+		if strings.IndexByte(s, '&') >= 0 {
+			s = entities.Replace(s)
+		}
+		lines[i] = strings.TrimRight(s, " \t")
+	}
+}
+
+var (
+	// The tags that stand around code in HTML and in the XML of RFC 7991. A bound such as <MAX> is none of them.
+	tags = regexp.MustCompile(`</?(?:pre|code|span|sourcecode|artwork|figure|div|html|body|tt|em|strong|a|br|p|t|rfc|front|middle|back|section)(?:[ \t]+[^<>]*)?/?>`)
+	// Where text without entities begins and ends, which may be the line of a tag.
+	cdata = regexp.MustCompile(`<!\[CDATA\[|\]\]>`)
+
+	// XDR has no &, so that these are entities wherever they stand.
+	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'", "&nbsp;", " ",
+		"&#60;", "<", "&#62;", ">", "&#38;", "&", "&#34;", `"`, "&#39;", "'", "&#160;", " ",
+		"&#x3C;", "<", "&#x3E;", ">", "&#x26;", "&", "&#x22;", `"`, "&#x27;", "'",
+		"&#x3c;", "<", "&#x3e;", ">")
+
+	quoted = regexp.MustCompile(`^[ \t]*(?:>[ \t]?)+`)
+)
+
+// overstrike drops each character that a backspace follows, and the backspace: how terminals print bold.
+func overstrike(s string) string {
+	var out []rune
+	for _, c := range s {
+		if c != '\b' {
+			out = append(out, c)
+		} else if len(out) > 0 {
+			out = out[:len(out)-1]
+		}
+	}
+	return string(out)
+}
+
+// unquote removes the signs of quotation from runs of at least two lines that have them. A single line that begins
+// with > may be the end of a bound.
+func unquote(lines []string) {
+	for i := 0; i < len(lines); {
+		n := i
+		for n < len(lines) && quoted.MatchString(lines[n]) {
+			n++
+		}
+		if n-i > 1 {
+			for j := i; j < n; j++ {
+				lines[j] = lines[j][len(quoted.FindString(lines[j])):]
+			}
+		}
+		i = max(n, i+1)
+	}
+}
+
+var (
+	fence      = regexp.MustCompile("^[ \t]*(?:```+|~~~+)[ \t]*\\{?\\.?([A-Za-z0-9_+-]*)")
+	sourcecode = regexp.MustCompile(`<(?:sourcecode|artwork)\b[^<>]*\btype="([^"]*)"`)
+	closing    = regexp.MustCompile(`</(?:sourcecode|artwork)>`)
+)
+
+// otherCode reports for each line whether it is code that the document says is of another language than XDR: in a
+// fence of Markdown or a block of XML that names one. It looks at lines before plain does.
+func otherCode(lines []string) []bool {
+	other := make([]bool, len(lines))
+	inFence, inXML, skip := false, false, false
+	for i, s := range lines {
+		q := s[len(quoted.FindString(s)):]
+		switch m := fence.FindStringSubmatch(q); {
+		case m != nil && inFence:
+			inFence, skip = false, false
+		case m != nil && !inXML:
+			inFence, skip = true, !isXDR(m[1])
+		}
+		if m := sourcecode.FindStringSubmatch(s); m != nil && !inFence {
+			inXML, skip = true, !isXDR(m[1])
+		}
+		other[i] = skip
+		if inXML && closing.MatchString(s) {
+			inXML, skip = false, false
+		}
+	}
+	return other
+}
+
+// isXDR reports whether the name of a language may stand for XDR.
+func isXDR(language string) bool {
+	switch strings.ToLower(language) {
+	case "", "xdr", "x", "rpc", "rpcl", "rpcgen", "text", "txt", "ascii-art", "plain":
+		return true
+	}
+	return false
+}
