@@ -69,6 +69,7 @@ func Table() []Row {
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
+		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}},
 
 		// The engine and its parts, each importing downward. Only the two codecs

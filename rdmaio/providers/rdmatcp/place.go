@@ -93,12 +93,16 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	}
 	staged, direct := 0, 0
 	q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], q.in.off, h.Payload())
-	for _, to := range q.in.pieces {
+	for i, to := range q.in.pieces {
+		room := 0
+		if i == len(q.in.pieces)-1 {
+			room = inputAfterBulk // the CRC and the next header come along
+		}
 		for len(to) > 0 {
 			n := w.take(to)
 			if staged += n; n == 0 {
 				var err error
-				n, err = w.read(to, 0, true)
+				n, err = w.read(to, room, true)
 				if err == errHurry {
 					q.in.target.Unpin()
 					if !q.in.target.Pin() {

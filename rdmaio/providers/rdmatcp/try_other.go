@@ -12,4 +12,4 @@ func (w *wire) try([]byte) (int, error) { return 0, nil }
 type arrival struct{}
 
 // arrive is never called: without raw the input is always there.
-func (w *wire) arrive(int) (int, error) { return 0, nil }
+func (w *wire) arrive([]byte, int) (int, error) { return 0, nil }

@@ -48,23 +48,26 @@ func (a *attempt) write(fd uintptr) bool {
 	}
 }
 
-// arrival is one read to an empty input, which is borrowed only when something
-// is there. It lives in the wire as attempt does.
+// arrival is one read, to an empty input that is borrowed only when something is
+// there, or to a place of its own and then to that. It lives in the wire as
+// attempt does.
 type arrival struct {
+	dst  []byte
 	room int
 	n    int
 	err  error
 	run  func(fd uintptr) bool
 }
 
-// arrive waits for bytes and reads at most room of them.
-func (w *wire) arrive(room int) (int, error) {
+// arrive waits for bytes and reads them to dst, and at most room to the input.
+func (w *wire) arrive(dst []byte, room int) (int, error) {
 	a := &w.arrival
 	if a.run == nil {
 		a.run = w.readSome
 	}
-	a.room = room
-	if err := w.raw.Read(a.run); err != nil {
+	a.dst, a.room = dst, room
+	err := w.raw.Read(a.run)
+	if a.dst = nil; err != nil {
 		return 0, err
 	}
 	return a.n, a.err
@@ -77,7 +80,13 @@ func (w *wire) readSome(fd uintptr) bool {
 		w.widen()
 	}
 	for {
-		a.n, a.err = syscall.Read(int(fd), w.buf[:a.room])
+		if a.dst == nil {
+			a.n, a.err = syscall.Read(int(fd), w.buf[:a.room])
+		} else {
+			a.n, a.err = readv(fd, a.dst, w.buf[:a.room])
+			w.r, w.w = 0, max(0, a.n-len(a.dst))
+			a.n -= w.w
+		}
 		switch {
 		case a.err == syscall.EINTR:
 		case a.err == syscall.EAGAIN:

@@ -100,7 +100,7 @@ func (w *wire) widen() {
 func (w *wire) narrow() {
 	if w.buf != nil {
 		inputs.Put((*[inputSize]byte)(w.buf))
-		w.buf = nil
+		w.buf, w.r, w.w = nil, 0, 0
 	}
 }
 
@@ -129,9 +129,10 @@ func (w *wire) stop() {
 // zero time is no limit.
 func (w *wire) within(limit time.Time) { w.limit = limit }
 
-// read reads some bytes, at most room of them to an empty input if dst is nil.
-// holding says that dst is registered memory, to be let go of (errHurry) when
-// somebody wants it back.
+// read reads some bytes to dst, and if there are more at most room of them to the
+// empty input: always if dst is nil, otherwise where one system call can do both.
+// The answer counts those in dst, or all if it is nil. holding says that dst is
+// registered memory, to be let go of (errHurry) when somebody wants it back.
 func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 	for {
 		if !w.armed.Equal(w.limit) && (!w.limit.IsZero() || w.armed.Equal(past)) {
@@ -149,8 +150,8 @@ func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 			}
 			continue
 		}
-		if dst == nil {
-			n, err = w.arrive(room)
+		if room > 0 && w.raw != nil && (dst == nil || holding && canScatter) {
+			n, err = w.arrive(dst, room)
 		} else {
 			n, err = w.conn.Read(dst)
 		}
