@@ -12,7 +12,7 @@ func NewCosts(u *ir.Unit) *Costs {
 	if len(tooLarge(u)) > 0 {
 		return nil
 	}
-	g := &gen{unit: u, mems: map[*ir.Decl]mem{}, many: map[*ir.Decl]bool{}}
+	g := newGen(u, &ir.Bind{}, Options{})
 	for _, i := range u.Imports {
 		g.findMany(i.Decls)
 	}

@@ -32,20 +32,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	if b == nil {
 		b = &ir.Bind{}
 	}
-	g := &gen{
-		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath,
-		names:     newNames(),
-		mems:      map[*ir.Decl]mem{},
-		many:      map[*ir.Decl]bool{},
-		sites:     map[*ir.Field]expr{},
-		reducible: map[*ir.Decl]bool{},
-		uses:      map[*ir.Decl]int{},
-		procClash: map[string]bool{},
-		weights:   map[*ir.Decl]int{},
-		bound:     map[*ir.Decl]bound{},
-		excesses:  map[excessOf]excess{},
-		sames:     map[bool]*piece{},
-	}
+	g := newGen(u, b, o)
 	for _, imp := range u.Imports {
 		g.names.add(imp.Decls, imp.Bind, false)
 		g.findMany(imp.Decls)
@@ -80,6 +67,24 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		return nil, diags, nil
 	}
 	return files, nil, nil
+}
+
+// newGen returns the state of a run that knows nothing yet.
+func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
+	return &gen{
+		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath,
+		names:     newNames(),
+		mems:      map[*ir.Decl]mem{},
+		many:      map[*ir.Decl]bool{},
+		sites:     map[*ir.Field]expr{},
+		reducible: map[*ir.Decl]bool{},
+		uses:      map[*ir.Decl]int{},
+		procClash: map[string]bool{},
+		weights:   map[*ir.Decl]int{},
+		bound:     map[*ir.Decl]bound{},
+		excesses:  map[excessOf]excess{},
+		sames:     map[bool]*piece{},
+	}
 }
 
 // write writes the pieces of all files.
