@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-verbs test-arch test-peers sim fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs test-arch test-peers sim fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -134,6 +134,9 @@ lint: ## run gofumpt and staticcheck at the versions of tools.mod
 
 bench-codec: ## compare generated codecs with hand-written ones and others
 	cd bench && $(GO) run ./cmd/codecbench
+
+bench-compile: ## time the compiler beside others, as whole processes
+	cd bench && $(GO) run ./cmd/compilebench
 
 bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over it
 	cd bench && $(GO) run ./cmd/verbsbench

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
+)
+
+// targetMS is what the first tool, xdrgen gen, may take of wall time where
+// nothing else runs, with the formatting of what it writes.
+const targetMS = 100
+
+// row is one tool. Times are milliseconds.
+type row struct {
+	Tool  string  `json:"tool"`
+	Wall  float64 `json:"wall_ms"` // median
+	Low   float64 `json:"low_ms"`
+	High  float64 `json:"high_ms"`
+	CPU   float64 `json:"cpu_ms"` // median, of all processes
+	Lines int     `json:"lines"`  // written
+	Ratio float64 `json:"ratio"`  // of wall time, to xdrgen gen
+	Lacks string  `json:"lacks,omitempty"`
+}
+
+type report struct {
+	Go     string `json:"go"`
+	CPUs   int    `json:"cpus"`
+	Load   string `json:"load,omitempty"` // one, five and fifteen minutes, at the end
+	Rounds int    `json:"rounds"`
+	Input  int    `json:"input_lines"`
+	Rows   []row  `json:"rows"`
+}
+
+func newReport(rounds int, file string) (*report, error) {
+	text, err := os.ReadFile(file)
+	r := &report{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: rounds, Input: strings.Count(string(text), "\n")}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if f := strings.Fields(string(b)); len(f) >= 3 {
+			r.Load = strings.Join(f[:3], " ")
+		}
+	}
+	return r, err
+}
+
+func (r *report) add(t *tool, wall, cpu measure.Result) error {
+	lines, err := t.lines()
+	x := row{
+		Tool: t.Name, Wall: wall.NS / 1e6, Low: wall.Low / 1e6, High: wall.High / 1e6, CPU: cpu.NS / 1e6,
+		Lines: lines, Ratio: 1, Lacks: t.Lacks,
+	}
+	if len(r.Rows) > 0 {
+		x.Ratio = x.Wall / r.Rows[0].Wall
+	}
+	r.Rows = append(r.Rows, x)
+	return err
+}
+
+func (r *report) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+func (r *report) writeTable(out io.Writer) error {
+	fmt.Fprintf(out, "%s, %d CPUs, load %s; whole processes on %d lines, median of %d interleaved rounds\n",
+		r.Go, r.CPUs, r.Load, r.Input, r.Rounds)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\ntool\twall ms\tlow to high\tCPU ms\tratio\tlines\ttarget\tdoes without")
+	for i, x := range r.Rows {
+		fmt.Fprintf(w, "%s\t%.1f\t%.1f to %.1f\t%.1f\t%.2f\t%d\t%s\t%s\n", x.Tool, x.Wall, x.Low, x.High, x.CPU, x.Ratio, x.Lines, target(i, x), x.Lacks)
+	}
+	return w.Flush()
+}
+
+// target says whether the first row meets its target.
+func target(i int, x row) string {
+	switch {
+	case i > 0:
+		return ""
+	case x.Wall <= targetMS:
+		return fmt.Sprintf("<= %d: met", targetMS)
+	}
+	return fmt.Sprintf("<= %d: missed, %.1f at best", targetMS, x.Low)
+}
