@@ -49,3 +49,19 @@ func TestInterleavedError(t *testing.T) {
 		t.Errorf("error %v, want %v with the case's name", err, want)
 	}
 }
+
+// A case that is held up once while it is calibrated is not measured with too few
+// repetitions for it.
+func TestCalibrateHiccup(t *testing.T) {
+	held := false
+	n, err := calibrate(Case{"x", func(n int) (time.Duration, error) {
+		if n == 4 && !held {
+			held = true
+			return time.Second, nil
+		}
+		return time.Duration(n), nil
+	}}, time.Microsecond)
+	if err != nil || !held || n != 1000 {
+		t.Errorf("%d repetitions (%v), want 1000", n, err)
+	}
+}
