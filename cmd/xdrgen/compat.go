@@ -14,11 +14,11 @@ import (
 type compatCmd struct {
 	inputFlags
 	reportFlags
-	Allow  []string `name:"allow"`
-	All    bool     `name:"all"`
-	Format string   `name:"format" enum:"text,json" default:"text"`
-	Old    string   `arg:"" name:"old"`
-	New    string   `arg:"" name:"new"`
+	findingsFlag
+	Allow []string `name:"allow"`
+	All   bool     `name:"all"`
+	Old   string   `arg:"" name:"old"`
+	New   string   `arg:"" name:"new"`
 }
 
 // run compares two states of a protocol. The changes are the result: they go
@@ -47,24 +47,26 @@ func (c *compatCmd) run(env environment) int {
 		states[i] = compat.State{Unit: r.Unit, Bind: r.Bind}
 	}
 	s := compatSummary{V: 1, Type: "summary"}
-	tint := c.color(env.stdout, env)
+	var found []diag.Diagnostic
 	for _, change := range compat.Compare(states[0], states[1]) {
 		broken := allow.Broken(change)
 		s.count(change, broken)
-		if c.Format == "json" {
-			err = writeLine(env.stdout, jsonOf(change, broken))
-		} else {
-			err = c.print(env.stdout, change, broken, tint)
-		}
-		if err != nil {
+		if c.Format != "json" {
+			if c.All || len(change.Classes()) > 0 {
+				found = append(found, changeFinding(change, broken))
+			}
+		} else if err := writeLine(env.stdout, jsonOf(change, broken)); err != nil {
 			return failed(env, err)
 		}
 	}
 	if c.Format == "json" {
 		err = writeLine(env.stdout, s)
-	} else if s.Changes > 0 {
-		fmt.Fprintf(env.stderr, "xdrgen: %s; break the wire: %d, Go source: %d, extension: %d; not allowed: %d\n",
-			count(s.Changes, "change"), s.Wire, s.Source, s.Extension, s.Breaking)
+	} else {
+		err = c.write(env, found, c.reportFlags)
+		if s.Changes > 0 {
+			fmt.Fprintf(env.stderr, "xdrgen: %s; break the wire: %d, Go source: %d, extension: %d; not allowed: %d\n",
+				count(s.Changes, "change"), s.Wire, s.Source, s.Extension, s.Breaking)
+		}
 	}
 	switch {
 	case err != nil:
@@ -84,13 +86,10 @@ func atCommit(name, other string) string {
 	return name
 }
 
-// print writes a change for people: an error where it breaks something, a
-// warning where that is allowed; what breaks nothing only if all is wanted.
-func (c *compatCmd) print(w io.Writer, change compat.Change, broken []string, tint bool) error {
+// changeFinding is a change as a finding: an error where it breaks something, a
+// warning where that is allowed or nothing is broken.
+func changeFinding(change compat.Change, broken []string) diag.Diagnostic {
 	classes := change.Classes()
-	if len(classes) == 0 && !c.All {
-		return nil
-	}
 	info := change.Rule.Info()
 	severity, message, help := diag.Warning, change.Message, ""
 	switch {
@@ -112,8 +111,7 @@ func (c *compatCmd) print(w io.Writer, change compat.Change, broken []string, ti
 		d.Span = change.Old
 	}
 	e := change.Effects
-	d = d.Note("%s", info.Reason).Note("an old peer reads what a new one sends: %s; the reverse: %s", reads(e.OldReadsNew), reads(e.NewReadsOld))
-	return diag.WriteText(w, d, diag.TextOptions{Color: tint})
+	return d.Note("%s", info.Reason).Note("an old peer reads what a new one sends: %s; the reverse: %s", reads(e.OldReadsNew), reads(e.NewReadsOld))
 }
 
 // inWords names classes for people.

@@ -138,6 +138,23 @@ func TestCompatText(t *testing.T) {
 	}
 }
 
+// TestCompatForms has the changes as annotations and as SARIF: those that break
+// something, with their places.
+func TestCompatForms(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{
+		"old.x": "struct s { int a; };\n", "new.x": "const C = 1;\nstruct s { hyper a; };\n",
+	}))
+	stdout, _, code := runCommand(t, "compat", "-format", "github", "old.x", "new.x")
+	if want := "::error file=new.x,line=2,col=12,endColumn=17,title=XDC0301 type-wire::breaks the wire, Go source, extension: struct s.a was int, is hyper%0Ait was: old.x:1:12%0A"; code != exitFindings ||
+		!strings.HasPrefix(stdout, want) || strings.Count(stdout, "::error") != 1 {
+		t.Errorf("exit code %d, %s\nexpected %s", code, stdout, want)
+	}
+	stdout, _, code = runCommand(t, "compat", "-format", "sarif", "-allow", "type-wire", "old.x", "new.x")
+	if code != exitClean || !strings.Contains(stdout, `"ruleId": "XDC0301"`) || !strings.Contains(stdout, `"level": "warning"`) || !strings.Contains(stdout, `"uri": "old.x"`) {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
+}
+
 // TestCompatGit compares the working copy with commits, from the root and from
 // a folder, with an include from another unit.
 func TestCompatGit(t *testing.T) {

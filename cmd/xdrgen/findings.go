@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// findingsFlag chooses the form of the findings of check and lint.
+// findingsFlag chooses the form of what a command has found.
 type findingsFlag struct {
 	Format string `name:"format" enum:"text,json,sarif,github" default:"text"`
 }
@@ -17,19 +17,22 @@ type findingsFlag struct {
 func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	errors, warnings := diag.Count(ds)
 	shown, hidden := diag.Limit(ds, r.Errors)
-	var err error
-	switch f.Format {
-	case "json":
+	if f.Format == "json" {
 		return printJSON(env.stdout, shown, errors, warnings, hidden)
-	case "sarif":
-		err = diag.WriteSARIF(env.stdout, shown)
-	case "github":
-		err = printGitHub(env.stdout, shown)
-	default:
-		err = printText(env.stdout, shown, r.color(env.stdout, env))
 	}
 	summary(env.stderr, errors, warnings, hidden)
-	return err
+	return f.write(env, shown, r)
+}
+
+// write writes findings in a form other than JSON.
+func (f *findingsFlag) write(env environment, ds []diag.Diagnostic, r reportFlags) error {
+	switch f.Format {
+	case "sarif":
+		return diag.WriteSARIF(env.stdout, ds)
+	case "github":
+		return printGitHub(env.stdout, ds)
+	}
+	return printText(env.stdout, ds, r.color(env.stdout, env))
 }
 
 // printErrors writes the errors among findings to stderr, and the count of

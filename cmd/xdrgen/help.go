@@ -174,8 +174,8 @@ in the repository (https://github.com/rpcrdma/rpcrdma):
   dump               docs/schema/dump.json
   json               docs/schema/value.json; xdrgen help json has the form of each XDR type
 
-check and lint also have -format sarif (SARIF 2.1.0, with the edits of check
--fix as fixes) and -format github (annotations of an Actions run). Findings for
+check, lint and compat also have -format sarif (SARIF 2.1.0, with the edits of
+check -fix as fixes) and -format github (annotations of an Actions run). Findings for
 people begin file:line:column, as compilers' do; editors know the form.
 `
 

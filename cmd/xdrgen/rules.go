@@ -64,6 +64,24 @@ func rulesPage() string {
 	return b.String()
 }
 
+// helpPage is docs/xdrgen.md: the help texts of all commands and topics.
+func helpPage() string {
+	var b strings.Builder
+	b.WriteString("# xdrgen\n\nMade by `go test ./cmd/xdrgen -run TestHelpPage -update` from the texts of `xdrgen help`; a test runs every example.\n" +
+		"In a module of your own: `go get -tool github.com/rpcrdma/rpcrdma/cmd/xdrgen@latest`, then `go tool xdrgen COMMAND`, or a\n" +
+		"line `//go:generate go tool xdrgen gen -o . -package NAME FILE.x`. The findings of check are explained in\n" +
+		"[errors.md](errors.md), the rules of lint and compat in [rules.md](rules.md), and what is printed as JSON has its\n" +
+		"schemas in [schema/](schema).\n\n```\n" + helpMain + "```\n")
+	for _, topic := range topics() {
+		if strings.HasSuffix(topic, "-rules") {
+			continue // a page of their own
+		}
+		text, _ := help(topic)
+		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
+	}
+	return b.String()
+}
+
 // cell keeps the text of a table's cell from being read as Markdown.
 func cell(s string) string {
 	return strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;", "|", `\|`).Replace(s)

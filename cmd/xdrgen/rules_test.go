@@ -10,3 +10,8 @@ import (
 func TestRulesPage(t *testing.T) {
 	golden.CheckString(t, "../../docs/rules.md", rulesPage())
 }
+
+// TestHelpPage holds docs/xdrgen.md against the help.
+func TestHelpPage(t *testing.T) {
+	golden.CheckString(t, "../../docs/xdrgen.md", helpPage())
+}

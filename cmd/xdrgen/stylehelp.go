@@ -51,7 +51,7 @@ const helpCompat = `Compare two states of a protocol: what does each change brea
   extension  an old peer does not take all that a new one sends, or the reverse
 Exit code 3 if something breaks that is not allowed.
 
-Usage: xdrgen compat [-allow what,...] [-all] [-format text|json] [-I dir] [-D name=value] OLD NEW
+Usage: xdrgen compat [-allow what,...] [-all] [-format text|json|sarif|github] [-I dir] [-D name=value] OLD NEW
 
 OLD and NEW are files, folders of .x files, or either at a commit: git:REF:path,
 or git:REF for the other one's path.
@@ -68,5 +68,6 @@ For a state at a commit, -I is a folder of that commit.
 
   -allow WHAT,...    classes (wire, source, extension) and rules that may break
   -all               also show changes that break nothing
-  -format FORMAT     text, or json: one object a line, the last of type summary
+  -format FORMAT     text; json: one object a line, the last of type summary;
+                     sarif; github: annotations of an Actions run
 `

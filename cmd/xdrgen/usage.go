@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
@@ -32,13 +31,14 @@ func parseError(command, first string, err error) error {
 
 // topics returns what there is help on.
 func topics() []string {
-	out := slices.Clone(helpTopics)
-	for line := range strings.Lines(helpMain) {
+	var out []string
+	_, commands, _ := strings.Cut(helpMain, "\nCommands:\n")
+	for line := range strings.Lines(commands) {
 		if words := strings.Fields(line); len(words) > 1 && summaryOf(words[0]) != "" {
 			out = append(out, words[0])
 		}
 	}
-	return out
+	return append(out, helpTopics...)
 }
 
 func unknownTopic(topic string) error {

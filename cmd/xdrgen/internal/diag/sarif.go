@@ -31,11 +31,11 @@ type (
 		Rules []sarifRule `json:"rules"`
 	}
 	sarifRule struct { // §3.49
-		ID      string       `json:"id"`
-		Name    string       `json:"name"`
-		Short   sarifMessage `json:"shortDescription"`
-		Help    sarifMessage `json:"help"`
-		Default sarifConfig  `json:"defaultConfiguration"`
+		ID      string        `json:"id"`
+		Name    string        `json:"name"`
+		Short   sarifMessage  `json:"shortDescription"`
+		Help    *sarifMessage `json:"help,omitempty"`
+		Default sarifConfig   `json:"defaultConfiguration"`
 	}
 	sarifConfig struct { // §3.50
 		Level string `json:"level"`
@@ -97,10 +97,13 @@ func WriteSARIF(w io.Writer, ds []Diagnostic) error {
 		info := d.Info()
 		if _, ok := index[info.Code]; !ok {
 			index[info.Code] = len(run.Tool.Driver.Rules)
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-				ID: info.Code, Name: info.Name, Short: sarifMessage{ruleTitle(info)}, Help: sarifMessage{info.Fix},
-				Default: sarifConfig{info.Severity.String()},
-			})
+			rule := sarifRule{
+				ID: info.Code, Name: info.Name, Short: sarifMessage{ruleTitle(info)}, Default: sarifConfig{info.Severity.String()},
+			}
+			if info.Fix != "" {
+				rule.Help = &sarifMessage{info.Fix}
+			}
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 		}
 		r := sarifResult{
 			RuleID: info.Code, RuleIndex: index[info.Code], Level: d.Severity.String(),
