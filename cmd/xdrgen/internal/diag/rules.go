@@ -96,6 +96,7 @@ const (
 	ForwardDecl
 	DefaultPlace
 	ConstForm
+	ArmAsDisc
 
 	BindSyntax
 	BindUnknownWord
@@ -193,6 +194,7 @@ var rules = [numRules]Info{
 	ForwardDecl:      {"XDR0723", "forward-declaration", Warning, "RFC 4506 §6.3", "remove it: names can be used before they are declared"},
 	DefaultPlace:     {"XDR0724", "default-place", Warning, "RFC 4506 §6.3", "put default after the last case, of which there is at least one"},
 	ConstForm:        {"XDR0725", "constant-form", Warning, "RFC 4506 §6.2", "write a decimal, 0x hexadecimal or 0 octal number"},
+	ArmAsDisc:        {"XDR0726", "arm-named-as-discriminant", Warning, "RFC 4506 §6.4 (4)", "give the arm another name; the wire does not change"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the form of a sidecar"},

@@ -1,6 +1,7 @@
 package sema
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -44,6 +45,7 @@ type unit struct {
 	strings map[string]source.Span // constants that are strings
 	warned  map[string]bool        // C names that were reported
 	broken  bool
+	partial bool // what it includes is not all there: names may be missing for that
 }
 
 // maxInclude limits how deep files include each other.
@@ -129,8 +131,8 @@ func (c *compiler) read(name, abs string) (*source.File, error) {
 
 // parse parses a file of a unit, and what it includes as it goes.
 func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
-	if len(f.Text) > source.MaxSize || isBinary(f.Text) {
-		c.report(diag.New(diag.NotText, source.Span{File: f}, "%s is no text, or longer than %d bytes", f.Base(), source.MaxSize))
+	if d, ok := notText(f); ok {
+		c.report(d)
 		return &syntax.File{Source: f}
 	}
 	c.depth++
@@ -143,13 +145,20 @@ func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
 	})
 }
 
-func isBinary(text []byte) bool {
-	for _, b := range text[:min(len(text), 8192)] {
-		if b == 0 {
-			return true
-		}
+// notText tells a file that is none of XDR, whatever it holds.
+func notText(f *source.File) (diag.Diagnostic, bool) {
+	if len(f.Text) > source.MaxSize {
+		return diag.New(diag.NotText, source.Span{File: f}, "%s is longer than %d bytes", f.Base(), source.MaxSize), true
 	}
-	return false
+	zero := bytes.IndexByte(f.Text[:min(len(f.Text), 8192)], 0)
+	if zero < 0 {
+		return diag.Diagnostic{}, false
+	}
+	d := diag.New(diag.NotText, source.Span{File: f, Start: zero, End: zero + 1}, "%s is no text: it holds a zero byte", f.Base())
+	if bytes.HasPrefix(f.Text, []byte{0xff, 0xfe}) || bytes.HasPrefix(f.Text, []byte{0xfe, 0xff}) {
+		d = diag.New(diag.NotText, source.Span{File: f}, "%s is in UTF-16", f.Base()).Helpf("write it again in ASCII or UTF-8")
+	}
+	return d, true
 }
 
 // include handles #include "name" in a file of unit u.
@@ -186,6 +195,7 @@ func (c *compiler) include(u *unit, name string, at source.Span) {
 		}
 		tried = append(tried, filepath.ToSlash(file))
 	}
+	u.partial = true
 	c.report(diag.New(diag.IncludeNotFound, at, "file %s is not found", diag.Quote(name)).Note("looked for %s", strings.Join(tried, ", ")))
 }
 
@@ -215,6 +225,9 @@ func (c *compiler) importUnit(u *unit, include, dir string, at source.Span) {
 	for i, l := range c.loading {
 		if l.dir == abs {
 			c.report(importCycle(c.loading[i:], at))
+			for _, l := range c.loading[i:] {
+				l.partial = true
+			}
 			return
 		}
 	}

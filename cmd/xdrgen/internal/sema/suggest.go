@@ -12,7 +12,7 @@ import (
 
 // undefinedType reports a name that no declaration makes a type, once.
 func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
-	if u.missing[t.Name] {
+	if u.missing[t.Name] || u.partial {
 		return
 	}
 	u.missing[t.Name] = true
@@ -25,7 +25,7 @@ func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
 
 // undefinedConst reports a name that no declaration makes a constant, once.
 func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
-	if u.missing[v.Text] {
+	if u.missing[v.Text] || u.partial {
 		return
 	}
 	u.missing[v.Text] = true

@@ -61,6 +61,10 @@ func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]
 		c.report(diag.New(diag.BadVoid, f.Type.Span, "void is no field of %s", where))
 		return nil
 	}
+	if f.Name.Name == "" && f.Type.Kind == syntax.Inline && (f.Type.Body.Name.Name != "" || c.unclosedIn(f.Span)) {
+		c.typ(u, f.Type) // a type that is declared here, as in C; or a field that lacks its end
+		return nil
+	}
 	if f.Name.Name == "" {
 		c.report(diag.New(diag.SyntaxError, f.Span, "field of %s without a name", where).Helpf("write a name after the type"))
 		return nil
@@ -71,6 +75,16 @@ func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]
 		seen[f.Name.Name] = f.Name.Span
 	}
 	return &ir.Field{Name: f.Name.Name, Pos: f.Name.Span, Doc: f.Doc, Tail: f.Tail, Type: c.declType(u, f)}
+}
+
+// unclosedIn reports whether a brace within a span was found to be open.
+func (c *compiler) unclosedIn(at source.Span) bool {
+	for _, d := range c.diags {
+		if d.Rule == diag.UnclosedBrace && d.Span.File == at.File && d.Span.Start >= at.Start && d.Span.Start <= at.End {
+			return true
+		}
+	}
+	return false
 }
 
 // declType resolves the type that a declaration gives its name; nil where it

@@ -88,8 +88,14 @@ func (c *compiler) armField(u *unit, s *symbol, a *syntax.Arm, seen map[string]s
 		}
 		return nil
 	}
-	disc := s.def.Disc != nil && s.def.Disc.Name.Name == f.Name.Name // told as a field
-	if at, ok := seen[f.Name.Name]; ok && f.Name.Name != "" && !disc {
+	if d := s.def.Disc; d != nil && f.Name.Name != "" && d.Name.Name == f.Name.Name {
+		g := *f
+		g.Name.Name += "_arm"
+		c.report(diag.New(diag.ArmAsDisc, f.Name.Span, "arm %s of union %s has the name of its discriminant, read as %s", f.Name.Name, s.name, g.Name.Name).
+			With(d.Name.Span, "the discriminant"))
+		f = &g
+	}
+	if at, ok := seen[f.Name.Name]; ok && f.Name.Name != "" {
 		c.report(diag.New(diag.DuplicateArm, f.Name.Span, "union %s has two arms named %s", s.name, f.Name.Name).With(at, "declared here first"))
 		seen = map[string]source.Span{}
 	}
@@ -151,7 +157,7 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl, members memberSet) (ir.Label, bool) {
 	if enum != nil && v.Name && u.lookup(v.Text) == nil {
 		if _, builtin := builtinConst(v.Text); !builtin {
-			if _, given := c.defined(v.Text); !given && !u.missing[v.Text] {
+			if _, given := c.defined(v.Text); !given && !u.missing[v.Text] && !u.partial {
 				u.missing[v.Text] = true
 				c.report(c.notMember(diag.New(diag.UndefinedConst, v.Span, "%s is not declared", v.Text), v.Text, enum))
 			}

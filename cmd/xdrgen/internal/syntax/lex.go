@@ -146,6 +146,14 @@ func (s *scanner) badCharacter() {
 		}
 		s.pos += k
 	}
+	if s.pos-start > 1 && r == '.' {
+		s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "%s is not part of XDR", s.text[start:s.pos]).
+			Helpf("write what the dots stand for"))
+		if c := s.peek(0); c == ',' || c == ';' { // which ends what they stand for
+			s.pos++
+		}
+		return
+	}
 	s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "character %s is not part of XDR", strconv.QuoteRune(r)))
 }
 

@@ -37,10 +37,30 @@ func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string
 		head = "union " + out[1].text
 	case depth == 1 && out[0].is("program") && out[len(out)-2].is("version") && last.kind == tIdent:
 		head = "version " + last.text
+	case depth > 0 && (out[len(out)-2].is("struct") || out[len(out)-2].is("enum")) && last.kind == tIdent && t.kind == tKeyword:
+		return out[len(out)-2].text + " " + last.text, p.closesTooOften(depth)
 	default:
 		return "", false
 	}
 	return head, p.closesBelow()
+}
+
+// closesTooOften reports whether more braces close than the number that is
+// open, before the next definition.
+func (p *splitter) closesTooOften(depth int) bool {
+	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
+		switch {
+		case p.toks[i].is("{"):
+			depth++
+		case p.toks[i].is("}"):
+			if depth--; depth < 0 {
+				return true
+			}
+		case depth == 0 && p.startsDef(i):
+			return false
+		}
+	}
+	return false
 }
 
 // closesBelow reports whether a } without { comes before the next definition.

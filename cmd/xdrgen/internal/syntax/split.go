@@ -232,6 +232,9 @@ func (p *splitter) collect() []token {
 			if depth == 0 && t.kind != tKeyword && out[len(out)-1].is("}") {
 				return p.semicolon(out)
 			}
+			if last := out[len(out)-1]; depth == 0 && p.column(p.i) <= column && (last.kind == tIdent || last.is("]") || last.is(">")) {
+				return p.semicolon(out)
+			}
 		}
 		switch {
 		case t.is("{"):
