@@ -8,6 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -48,8 +49,19 @@ type Reply struct {
 type slot struct {
 	call    engine.Call
 	done    chan struct{} // of one
-	regions []verbs.MemoryRegion
+	regions []held
 }
+
+// held is a region of a Call, and which chunk it is: that of Results of that number, or one of these.
+type held struct {
+	mrpool.Region
+	chunk int
+}
+
+const (
+	replyChunk = -1
+	readChunk  = -2
+)
 
 // Call makes an RPC and waits for the reply, or for the end of ctx. The error is a
 // *CallError. When Call returns, in whatever way, no key given to the peer for it
@@ -195,7 +207,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	}
 	if long {
 		e.Long = true
-		if err := c.readChunk(s, 0, call.Inline); err != nil {
+		if err := c.fetch(s, 0, call.Inline); err != nil {
 			return err
 		}
 	} else {
@@ -209,7 +221,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		if it.Position > 1<<32-1 {
 			return fmt.Errorf("%w: item %d has position %d, which does not fit 32 bits (RFC 8166 §3.4.5)", ErrMessage, i, it.Position)
 		}
-		if err := c.readChunk(s, uint32(it.Position), it.Data); err != nil {
+		if err := c.fetch(s, uint32(it.Position), it.Data); err != nil {
 			return err
 		}
 	}
@@ -226,12 +238,12 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	if err := c.few("write chunks for Results", last); err != nil {
 		return err
 	}
-	for _, buf := range call.Results[:last] {
+	for i, buf := range call.Results[:last] {
 		chunk := l.AddWrite(c.segments(len(buf)))
 		if len(buf) == 0 {
 			continue
 		}
-		if err := c.register(s, chunk[:0], buf); err != nil {
+		if err := c.register(s, chunk[:0], buf, i); err != nil {
 			return err
 		}
 	}
@@ -242,7 +254,7 @@ func (c *Conn) offer(s *slot, call *Call) error {
 			l.Reply = append(l.Reply, header.Segment{})
 		}
 		s.call.ReplyTo = nil // the peer can write there until the key has ended
-		return c.register(s, l.Reply[:0], call.ReplyBuf)
+		return c.register(s, l.Reply[:0], call.ReplyBuf, replyChunk)
 	}
 	return nil
 }
@@ -264,20 +276,20 @@ func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.
 
 // region registers memory of a Call for the peer. If the peer may end keys it
 // may end any of them: it cannot tell which are meant (RFC 8797 §3.2).
-func (c *Conn) region(s *slot, buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
 	if c.terms.Load().RemoteInvalidate && c.role == engine.Requester {
 		access |= verbs.AccessRemoteInvalidate
 	}
 	mr, err := c.pool.Register(buf, access)
 	if err == nil {
-		s.regions = append(s.regions, mr)
+		s.regions = append(s.regions, held{mr, chunk})
 	}
-	return mr, err
+	return mr.MemoryRegion, err
 }
 
 // register makes a region of buf to be written to, and appends its segments to to.
-func (c *Conn) register(s *slot, to []header.Segment, buf []byte) error {
-	mr, err := c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite) // R304
+func (c *Conn) register(s *slot, to []header.Segment, buf []byte, number int) error {
+	mr, err := c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304
 	if err != nil {
 		return err
 	}
@@ -285,9 +297,9 @@ func (c *Conn) register(s *slot, to []header.Segment, buf []byte) error {
 	return nil
 }
 
-// readChunk offers data to be fetched.
-func (c *Conn) readChunk(s *slot, position uint32, data []byte) error {
-	mr, err := c.region(s, data, verbs.AccessRemoteRead) // R304
+// fetch offers data to be fetched.
+func (c *Conn) fetch(s *slot, position uint32, data []byte) error {
+	mr, err := c.region(s, data, verbs.AccessRemoteRead, readChunk) // R304
 	if err != nil {
 		return err
 	}
@@ -302,21 +314,36 @@ func (c *Conn) readChunk(s *slot, position uint32, data []byte) error {
 // which ends it too (RFC 8166 §4.5.4; R329).
 func (c *Conn) conclude(s *slot) error {
 	var failed error
-	for i, mr := range s.regions {
+	for i := range s.regions {
+		mr := &s.regions[i]
 		release := c.pool.Release
 		if s.call.Ended != 0 && mr.RKey() == s.call.Ended {
 			release = c.pool.Ended // and all others by ourselves (R263)
 		}
-		if err := release(mr); err != nil {
+		if err := release(&mr.Region); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
 			c.post(engine.Event{Kind: engine.EventClose, Err: failed})
 			<-c.ctx.Done()
-			failed = errors.Join(failed, c.pool.Abandon(mr))
+			failed = errors.Join(failed, c.pool.Abandon(&mr.Region))
 		}
-		s.regions[i] = nil
+		failed = errors.Join(failed, c.pool.Unstage(&mr.Region, s.filled(mr.chunk)))
+		*mr = held{}
 	}
 	s.regions = s.regions[:0]
 	return failed
+}
+
+// filled is how many bytes of a chunk the peer has written, if the Call was answered.
+func (s *slot) filled(chunk int) int {
+	e := &s.call
+	switch {
+	case e.Err != nil || e.Reply == nil && e.LongReply == 0:
+	case chunk == replyChunk:
+		return e.LongReply
+	case chunk >= 0 && chunk < len(e.Used):
+		return int(e.Used[chunk])
+	}
+	return 0
 }
 
 // take makes the Reply from what the engine found; keys have ended.

@@ -180,6 +180,7 @@ func (c *Conn) free() error {
 type Stats struct {
 	engine.Stats
 	Registrations uint64 // of memory for the peer, or of a handler's
+	Staged        uint64 // bytes copied since the device takes memory of its own only
 	Regions       int    // region objects alive for these
 	Buffers       int    // buffers of the transport alive: messages, and Calls put together
 	BufferBytes   uint64
@@ -194,6 +195,6 @@ func (c *Conn) Stats() Stats {
 	c.mu.Unlock()
 	s.Terms = c.Terms()
 	p := c.pool.Stats()
-	s.Registrations, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Regions, p.Buffers, p.BufferBytes
+	s.Registrations, s.Staged, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Staged, p.Regions, p.Buffers, p.BufferBytes
 	return s
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
 // Errors for errors.Is.
@@ -24,9 +23,6 @@ var (
 	// ErrXIDInUse: a Call with the same XID is in flight on the connection, or was
 	// cancelled and its reply has not come yet.
 	ErrXIDInUse = engine.ErrXIDInUse
-	// ErrHeapMemory: the device registers memory of its own only (DeviceAttributes.HeapMemory
-	// is false), and a chunk was due for bytes elsewhere. Inline messages work.
-	ErrHeapMemory = mrpool.ErrHeapMemory
 	// ErrInvalidated: the peer ended a key that it was not given for that Call, or without an agreement; the
 	// connection is gone.
 	ErrInvalidated = engine.ErrInvalidated

@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -47,7 +48,7 @@ type Request struct {
 	req      *engine.Request
 	sink     *mrpool.Buffer // of Message, if it had chunks
 	long     *mrpool.Buffer // of a reply that had to be put together
-	regions  []verbs.MemoryRegion
+	regions  []mrpool.Region
 	answered atomic.Bool
 	held     bool // by a handler
 	done     func(error)
@@ -176,7 +177,7 @@ func (r *Request) register(data []byte) (verbs.SGE, error) {
 		return verbs.SGE{}, err
 	}
 	r.regions = append(r.regions, mr)
-	return verbs.SGE{MR: mr, Length: len(data)}, nil
+	return verbs.SGE{MR: mr.MemoryRegion, Length: len(data)}, nil
 }
 
 // sink gives a Call with chunks the memory to be put together in.
@@ -235,10 +236,14 @@ func (c *Conn) release(q *engine.Request) {
 	if r == nil {
 		return // refused before it had anything
 	}
-	for _, mr := range r.regions {
-		if err := c.pool.Release(mr); err != nil {
-			c.post(engine.Event{Kind: engine.EventClose, Err: err})
+	for i := range r.regions {
+		mr := &r.regions[i]
+		err := c.pool.Release(mr)
+		if err != nil {
 			_ = c.pool.Abandon(mr) // no peer has a key to it
+		}
+		if err = errors.Join(err, c.pool.Unstage(mr, 0)); err != nil {
+			c.post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
 	for _, b := range []*mrpool.Buffer{r.sink, r.long} {

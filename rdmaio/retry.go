@@ -60,7 +60,7 @@ func lasting(err error) bool {
 		return true
 	}
 	for _, e := range []error{
-		context.Canceled, context.DeadlineExceeded, ErrMessage, ErrXIDInUse, ErrHeapMemory, ErrInvalidated, ErrReverse,
+		context.Canceled, context.DeadlineExceeded, ErrMessage, ErrXIDInUse, ErrInvalidated, ErrReverse,
 		verbs.ErrInvalidValue, verbs.ErrNotSupported, verbs.ErrDeviceRemoved,
 	} {
 		if errors.Is(err, e) {

@@ -35,10 +35,10 @@ func TestEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := mr.(counted).MemoryRegion.Invalidate(); err != nil { // as the peer would
+		if err := mr.MemoryRegion.(counted).MemoryRegion.Invalidate(); err != nil { // as the peer would
 			t.Fatal(err)
 		}
-		if err := p.Ended(mr); err != nil {
+		if err := p.Ended(&mr); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,8 +11,6 @@ import (
 
 // Errors of a Pool.
 var (
-	// ErrHeapMemory: the device registers memory of its own only, and the bytes are elsewhere.
-	ErrHeapMemory = errors.New("mrpool: the device cannot register memory of the Go heap")
 	// ErrInUse: Close while regions or buffers are given out.
 	ErrInUse = errors.New("mrpool: regions or buffers are still in use")
 	// ErrClosed: use after Close.
@@ -43,7 +41,7 @@ func classOf(n int) (class, size int) {
 
 // Config configures a Pool.
 type Config struct {
-	Heap     bool // DeviceAttributes.HeapMemory
+	Heap     bool // DeviceAttributes.HeapMemory; without it Register works on copies
 	KeepIdle int  // regions, and buffers of each size, kept for reuse; 0 keeps none
 	// KeepBytes is how much memory unused buffers may hold in all, whatever sizes a
 	// peer made us use; 0 keeps none.
@@ -67,6 +65,7 @@ type Pool struct {
 // Stats counts what a Pool did.
 type Stats struct {
 	Registrations uint64 // for peers and of foreign memory
+	Staged        uint64 // bytes copied for want of Config.Heap
 	Regions       int    // region objects alive for these
 	Buffers       int    // buffers alive
 	BufferBytes   uint64 // in them
@@ -75,12 +74,55 @@ type Stats struct {
 // New makes a Pool over a domain, which must outlive it.
 func New(pd verbs.ProtectionDomain, cfg Config) *Pool { return &Pool{pd: pd, cfg: cfg} }
 
+// Region is a valid region of somebody's memory, or of a copy of it.
+type Region struct {
+	verbs.MemoryRegion
+	user  []byte
+	stage *Buffer // the copy
+}
+
 // Register makes a valid region of buf, with a fresh key if access has a remote
-// right. The caller gives it back with Release.
-func (p *Pool) Register(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
-	if !p.cfg.Heap {
-		return nil, fmt.Errorf("mrpool: register %d bytes: %w", len(buf), ErrHeapMemory)
+// right. The caller gives it back with Release, and then with Unstage.
+//
+// A device that takes memory of its own only gets a copy; what it wrote there comes to buf by Unstage.
+func (p *Pool) Register(buf []byte, access verbs.Access) (Region, error) {
+	if p.cfg.Heap {
+		mr, err := p.register(buf, access)
+		return Region{MemoryRegion: mr}, err
 	}
+	b, err := p.Buffer(len(buf))
+	if err != nil {
+		return Region{}, err
+	}
+	if access&verbs.AccessRemoteWrite == 0 {
+		p.copy(b.Bytes, buf)
+	}
+	mr, err := p.register(b.Bytes, access)
+	if err != nil {
+		return Region{}, errors.Join(err, p.Put(b))
+	}
+	return Region{MemoryRegion: mr, user: buf, stage: b}, nil
+}
+
+// Unstage ends the use of a region that was released. If it was of a copy, the first n bytes come from there.
+func (p *Pool) Unstage(r *Region, n int) error {
+	if r.stage == nil {
+		return nil
+	}
+	p.copy(r.user[:n], r.stage.Bytes)
+	return p.Put(r.stage)
+}
+
+// copy copies, and counts.
+func (p *Pool) copy(to, from []byte) {
+	n := copy(to, from)
+	p.mu.Lock()
+	p.stats.Staged += uint64(n)
+	p.mu.Unlock()
+}
+
+// register makes the region.
+func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -121,20 +163,20 @@ func (p *Pool) Register(buf []byte, access verbs.Access) (verbs.MemoryRegion, er
 // Release ends a region's validity, and waits for an access in progress. After it
 // the memory is its owner's. On an error the memory must not be touched before
 // the connection is gone: then Abandon the region (R329).
-func (p *Pool) Release(mr verbs.MemoryRegion) error {
-	if err := mr.Invalidate(); err != nil {
+func (p *Pool) Release(r *Region) error {
+	if err := r.Invalidate(); err != nil {
 		return err
 	}
-	return p.Ended(mr)
+	return p.Ended(r)
 }
 
 // Ended takes a region back that the peer has invalidated, as the completion of
 // a Receive reported: nothing is left to be waited for.
-func (p *Pool) Ended(mr verbs.MemoryRegion) error {
+func (p *Pool) Ended(r *Region) error {
 	p.mu.Lock()
 	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
 	if keep {
-		p.regions = append(p.regions, mr)
+		p.regions = append(p.regions, r.MemoryRegion)
 	} else {
 		p.stats.Regions--
 	}
@@ -143,12 +185,12 @@ func (p *Pool) Ended(mr verbs.MemoryRegion) error {
 	if keep {
 		return nil
 	}
-	return mr.Deregister()
+	return r.Deregister()
 }
 
 // Abandon gives up a region that could not be released, once its queue pairs are disconnected.
-func (p *Pool) Abandon(mr verbs.MemoryRegion) error {
-	err := mr.Deregister()
+func (p *Pool) Abandon(r *Region) error {
+	err := r.Deregister()
 	p.mu.Lock()
 	p.out--
 	p.stats.Regions--

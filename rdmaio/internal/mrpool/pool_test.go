@@ -44,7 +44,7 @@ func TestRegister(t *testing.T) {
 			t.Errorf("key %#x seen %v, access %v, state %v", mr.RKey(), keys[mr.RKey()], mr.Access(), mr.State())
 		}
 		keys[mr.RKey()] = true
-		if err := p.Release(mr); err != nil {
+		if err := p.Release(&mr); err != nil {
 			t.Fatal(err)
 		}
 		if mr.State() != verbs.MRInvalid {
@@ -55,7 +55,7 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	// More than are kept: the rest is deregistered.
-	var mrs []verbs.MemoryRegion
+	var mrs []mrpool.Region
 	for range 5 {
 		mr, err := p.Register(buf, remote)
 		if err != nil {
@@ -64,7 +64,7 @@ func TestRegister(t *testing.T) {
 		mrs = append(mrs, mr)
 	}
 	for _, mr := range mrs {
-		if err := p.Release(mr); err != nil {
+		if err := p.Release(&mr); err != nil {
 			t.Error(err)
 		}
 	}
@@ -77,13 +77,6 @@ func TestRegister(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	p, _, _ := newPool(t, mrpool.Config{KeepIdle: 2})
-	if _, err := p.Register(make([]byte, 1), 0); !errors.Is(err, mrpool.ErrHeapMemory) {
-		t.Errorf("heap memory where there is none: %v", err)
-	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
 	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 2})
 	for range 2 { // once without, once with a region to reuse
 		if _, err := p.Register(nil, 0); !errors.Is(err, verbs.ErrInvalidValue) {
@@ -96,7 +89,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Release(mr); err != nil {
+		if err := p.Release(&mr); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +100,7 @@ func TestRefused(t *testing.T) {
 	if err := p.Close(); !errors.Is(err, mrpool.ErrInUse) {
 		t.Errorf("closed with a region out: %v", err)
 	}
-	if err := p.Abandon(mr); err != nil {
+	if err := p.Abandon(&mr); err != nil {
 		t.Error(err)
 	}
 	for _, f := range []func() error{
@@ -236,13 +229,45 @@ func TestConcurrent(t *testing.T) {
 					return
 				}
 				b.Bytes[0] = byte(g)
-				if err := errors.Join(p.Release(mr), p.Put(b)); err != nil {
+				if err := errors.Join(p.Release(&mr), p.Put(b)); err != nil {
 					t.Error(err)
 				}
 			}
 		}()
 	}
 	wg.Wait()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without heap memory the device works on a copy, of which as much comes back as the peer wrote; the copy itself is used again.
+func TestStages(t *testing.T) {
+	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 2, KeepBytes: 1 << 20})
+	for range 2 {
+		user := []byte("what the peer may write to")
+		mr, err := p.Register(user, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if &mr.Bytes()[0] == &user[0] || len(mr.Bytes()) != len(user) {
+			t.Error("no copy")
+		}
+		copy(mr.Bytes(), "THIS")
+		if err := errors.Join(p.Release(&mr), p.Unstage(&mr, 4)); err != nil || string(user) != "THIS the peer may write to" {
+			t.Errorf("%q, %v", user, err)
+		}
+		mr, err = p.Register([]byte("source"), verbs.AccessRemoteRead)
+		if err != nil || string(mr.Bytes()) != "source" {
+			t.Fatalf("%q, %v", mr.Bytes(), err)
+		}
+		if err := errors.Join(p.Release(&mr), p.Unstage(&mr, 0)); err != nil {
+			t.Error(err)
+		}
+	}
+	if st := p.Stats(); st.Staged != 2*(4+6) || st.Buffers != 1 || dev.Resources().MRs != 2 {
+		t.Errorf("%+v, device has %d regions", st, dev.Resources().MRs)
+	}
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
