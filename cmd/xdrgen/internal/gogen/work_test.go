@@ -1,0 +1,127 @@
+package gogen
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+)
+
+// generateText takes a text through the whole compiler.
+func generateText(t *testing.T, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "a.x")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := sema.Compile(sema.Options{Files: []string{file}})
+	if err != nil || r.Unit == nil {
+		t.Fatal(err, r.Diags)
+	}
+	if _, diags, err := Generate(r.Unit, r.Bind, Options{Package: "a"}); err != nil || len(diags) > 0 {
+		t.Fatal(err, diags)
+	}
+}
+
+// repeat joins n texts that format makes of their numbers.
+func repeat(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.ReplaceAll(format, "#", fmt.Sprint(i)))
+	}
+	return b.String()
+}
+
+// TestWorkGrowsWithInput doubles large inputs: what is quadratic would take four
+// times the allocations.
+func TestWorkGrowsWithInput(t *testing.T) {
+	tests := []struct {
+		name string
+		n    int
+		text func(n int) string
+	}{
+		{"structs", 100, func(n int) string { return repeat(n, "struct s# { int a; string b<>; };") }},
+		{"typedefs", 200, func(n int) string { return repeat(n, "typedef opaque t#<#>;") }},
+		{"typedefs of typedefs", 200, func(n int) string {
+			return "typedef opaque t<>;" + strings.ReplaceAll(repeat(n, "typedef t# u#;"), "typedef t0", "typedef t") + repeat(n, "typedef t t#;")
+		}},
+		{"enumerators", 2000, func(n int) string { return "enum e {" + repeat(n, "E# = #,") + "LAST = -1};" }},
+		{"constants", 2000, func(n int) string { return repeat(n, "const C# = #;") }},
+		{"fields of fixed size", 1000, func(n int) string { return "struct s {" + repeat(n, "int f#;") + "};" }},
+		{"labels", 500, func(n int) string {
+			return "union u switch (int d) {" + repeat(n, "case #:") + "int a; default: void; };"
+		}},
+		{"types that hold each other", 100, func(n int) string {
+			return "struct s { int v; };" + repeat(n, "struct n# { int v; n# *next; s *b; n"+fmt.Sprint(n-1)+" *last; };")
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			count := func(n int) float64 {
+				text := tt.text(n)
+				return testing.AllocsPerRun(1, func() { generateText(t, text) })
+			}
+			if once, twice := count(tt.n), count(2*tt.n); twice > 3*once {
+				t.Errorf("%.0f allocations for %d, %.0f for twice as many: want less than three times", once, tt.n, twice)
+			}
+		})
+	}
+}
+
+// TestManyWays compiles types that hold each other in more ways than can be
+// tried: it would not end.
+func TestManyWays(t *testing.T) {
+	const n = 20
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "struct s%d {%s};\n", i, repeat(n, "s# *p#;"))
+	}
+	generateText(t, b.String())
+}
+
+func TestNameImports(t *testing.T) {
+	g := &gen{pkg: "a", importPath: "example.org/a"}
+	g.nameImports([]*ir.Import{
+		{Package: "example.org/x/math", GoName: "math"},
+		{Package: "example.org/y/math", GoName: "math"},
+		{Package: "example.org/len", GoName: "len"},
+		{Package: "example.org/b", GoName: "b"},
+	})
+	var got []string
+	for _, i := range g.imports[len(standardImports):] {
+		got = append(got, fmt.Sprint(i.name, " ", i.alias))
+	}
+	if diff := cmp.Diff([]string{"math1 true", "math2 true", "len1 true", "b false"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestImportDecl(t *testing.T) {
+	tests := []struct {
+		name  string
+		specs map[string]string
+		want  string
+	}{
+		{"none", nil, ""},
+		{"one", map[string]string{`"math"`: `"math"`}, "\nimport \"math\"\n"},
+		{"standard", map[string]string{`"math"`: `"math"`, `"iter"`: `"iter"`}, "\nimport (\n\t\"iter\"\n\t\"math\"\n)\n"},
+		{
+			"both",
+			map[string]string{`"math"`: `"math"`, `"a.org/b"`: `b1 "a.org/b"`, `"a.org/a"`: `"a.org/a"`},
+			"\nimport (\n\t\"math\"\n\n\t\"a.org/a\"\n\tb1 \"a.org/b\"\n)\n",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, importDecl(tt.specs)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
