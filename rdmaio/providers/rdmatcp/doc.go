@@ -12,7 +12,8 @@
 //
 // DialConn and AcceptConn do the same over a stream that exists already, in the
 // middle of what it was used for (R12) or inside TLS. Config.Raw leaves the
-// profile out.
+// profile out. docs/rdmatcp.md has the limits of Config at a glance, the attacks
+// that they answer, and those that are not answered.
 //
 // # Copies
 //
@@ -31,11 +32,13 @@
 //
 // # Goroutines
 //
-// A connection has two: a reader, which owns all that arrives and never waits for
-// the writer; and a writer, which is the only one to wait for the peer to read.
-// Who posts sends short messages himself while the socket takes them (pump.go).
-// The device owns all goroutines, and Device.Close joins them. Notifications run
-// on whichever of these made the completion, with no lock held.
+// A connection has a reader, which owns all that arrives and never waits for the
+// writer; and a writer as soon as there is something for it, the only one to wait
+// for the peer to read. Who posts sends short messages himself while the socket
+// takes them, and leaves a stream of them to the writer (pump.go). The device
+// owns all goroutines, and Device.Close joins them. Notifications run on
+// whichever of these made the completion, with no lock held. Buffers are lent to
+// a connection while something is in them.
 //
 // So two ends that write and read at once with full windows both make progress:
 // a Read of the peer is a small entry in a list, bounded by the agreed depth, until

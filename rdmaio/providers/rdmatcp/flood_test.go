@@ -1,10 +1,15 @@
 package rdmatcp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -491,4 +496,23 @@ func TestNothingKeptAtTheEnd(t *testing.T) {
 	}
 	cq.Close()
 	pd.Close()
+}
+
+// A12: the page on limits and threats has every attack, those too that are not a
+// provider's to answer, and every limit with its name.
+func TestThreatPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/rdmatcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= 20; i++ {
+		if !regexp.MustCompile(fmt.Sprintf(`\| (A\d+, )*A%d[, ]`, i)).Match(page) {
+			t.Errorf("attack A%d is not on the page", i)
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[rdmatcp.Config]()) {
+		if k := f.Type.Kind(); (k == reflect.Int || k == reflect.Int64) && !bytes.Contains(page, []byte("`"+f.Name+"`")) {
+			t.Errorf("limit %s is not on the page", f.Name)
+		}
+	}
 }
