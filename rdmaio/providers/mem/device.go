@@ -32,8 +32,6 @@ func attributes(name string, lower *verbs.DeviceAttributes) (verbs.DeviceAttribu
 		MaxInitiatorDepth:     128,
 		MaxResponderResources: 128,
 		MaxPrivateData:        196, // what InfiniBand leaves for a reply; iWARP takes more
-		HeapMemory:            true,
-		RemoteInvalidate:      true,
 	}
 	return soft.Lower("mem", a, lower, a.MaxInitiatorDepth)
 }
@@ -63,7 +61,7 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	if addr == "" {
 		return nil, fmt.Errorf("mem: empty listen address: %w", verbs.ErrInvalidValue)
 	}
-	l := &listener{dev: d, addr: addr, queue: make(chan *connRequest, d.net.backlog), done: make(chan struct{})}
+	l := &listener{dev: d, addr: addr, queue: make(chan *connRequest, d.net.cfg.Backlog), done: make(chan struct{})}
 	if err := d.net.listen(ctx, l); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,27 @@ func TestAcceptance(t *testing.T) {
 
 func remove(d verbs.Device) { d.(*mem.Device).Remove() }
 
+// Devices with less: memory of Alloc only, no remote invalidation, one element
+// for a Read, one Read at a time, no private data.
+func TestAcceptanceMeagre(t *testing.T) {
+	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
+		n := mem.New(&mem.Config{AllocOnly: true, NoRemoteInvalidate: true})
+		meagre := &verbs.DeviceAttributes{
+			MaxSendSGE: 2, MaxRecvSGE: 2, MaxReadSGE: 1, MaxInitiatorDepth: 1, MaxResponderResources: 1, MaxPrivateData: -1,
+			MaxSendWR: 1024, MaxRecvWR: 1024, MaxCQE: 1024, MaxMRSize: 2 << 20, MaxMessageSize: 1 << 20,
+		}
+		client, err := n.Open("client", meagre)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := n.Open("server", meagre)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return verbstest.Fabric{Client: client, Server: server, Addr: "here", Precise: true, Remove: remove}
+	})
+}
+
 // One device talking to itself is no special case.
 func TestAcceptanceLoopback(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {

@@ -19,14 +19,21 @@ type Config struct {
 	// and guessable: for tests only.
 	Rand io.Reader
 
+	// AllocOnly makes devices as kernel providers are: they register memory of
+	// ProtectionDomain.Alloc only (DeviceAttributes.HeapMemory is false).
+	AllocOnly bool
+
+	// NoRemoteInvalidate makes devices that refuse SendWithInvalidate
+	// (DeviceAttributes.RemoteInvalidate is false), in both directions.
+	NoRemoteInvalidate bool
+
 	// Backlog is how many connection requests may wait at a listener; default 128.
 	Backlog int
 }
 
 // Network is a fabric: devices opened on it reach each other's listeners.
 type Network struct {
-	rand    io.Reader
-	backlog int
+	cfg     Config        // with the defaults filled in
 	numbers atomic.Uint32 // queue pair numbers and lock order of links
 
 	mu        sync.Mutex
@@ -37,27 +44,29 @@ type Network struct {
 
 // New makes a network; cfg may be nil.
 func New(cfg *Config) *Network {
-	n := &Network{rand: rand.Reader, backlog: 128, listeners: make(map[string]*listener)}
+	n := &Network{listeners: make(map[string]*listener)}
 	if cfg != nil {
-		if cfg.Rand != nil {
-			n.rand = cfg.Rand
-		}
-		if cfg.Backlog > 0 {
-			n.backlog = cfg.Backlog
-		}
+		n.cfg = *cfg
+	}
+	if n.cfg.Rand == nil {
+		n.cfg.Rand = rand.Reader
+	}
+	if n.cfg.Backlog <= 0 {
+		n.cfg.Backlog = 128
 	}
 	return n
 }
 
 // Open opens a device, named in logs and as the remote address peers see. attrs
 // lowers its limits: zero fields keep their default, a negative number means
-// none; nil keeps all. HeapMemory and RemoteInvalidate are always true.
+// none; nil keeps all. HeapMemory and RemoteInvalidate are as Config says.
 func (n *Network) Open(name string, attrs *verbs.DeviceAttributes) (*Device, error) {
 	a, err := attributes(name, attrs)
 	if err != nil {
 		return nil, err
 	}
-	d, err := soft.New(soft.Config{Provider: "mem", Attrs: a, Rand: n.rand, Addresses: true})
+	a.HeapMemory, a.RemoteInvalidate = !n.cfg.AllocOnly, !n.cfg.NoRemoteInvalidate
+	d, err := soft.New(soft.Config{Provider: "mem", Attrs: a, Rand: n.cfg.Rand, Addresses: true})
 	if err != nil {
 		return nil, err
 	}

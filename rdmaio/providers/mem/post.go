@@ -47,7 +47,11 @@ func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
 	}
 	limit, need := q.Cfg.MaxSendSGE, verbs.Access(0)
 	switch wr.Opcode {
-	case verbs.Send, verbs.SendWithInvalidate, verbs.RDMAWrite:
+	case verbs.SendWithInvalidate:
+		if !q.dev.attrs.RemoteInvalidate {
+			return fmt.Errorf("the device does not invalidate remotely: %w", verbs.ErrNotSupported)
+		}
+	case verbs.Send, verbs.RDMAWrite:
 	case verbs.RDMARead:
 		limit, need = min(limit, q.dev.attrs.MaxReadSGE), verbs.AccessLocalWrite
 		if q.depth == 0 {

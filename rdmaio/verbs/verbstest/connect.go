@@ -12,7 +12,7 @@ import (
 // Each side sees the other's private data, up to the limit, and no more is sent.
 func testPrivateData(h *harness) {
 	limit := min(h.Client.Attributes().MaxPrivateData, h.Server.Attributes().MaxPrivateData)
-	for _, n := range []int{0, 1, limit} {
+	for _, n := range []int{0, min(1, limit), limit} {
 		h.Run("", func(h *harness) {
 			c, s := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
 			mine, yours := bytes.Repeat([]byte{'c'}, n), bytes.Repeat([]byte{'s'}, n)
@@ -40,18 +40,24 @@ func testPrivateData(h *harness) {
 func (h *harness) dialing(ctx context.Context, ln verbs.Listener, c *end) (verbs.ConnRequest, <-chan error) {
 	h.Helper()
 	res := make(chan error, 1)
+	private := h.private("please")
 	go func() {
-		_, err := h.Client.Dial(ctx, ln.Addr(), c.qp, &verbs.ConnParams{PrivateData: []byte("please")})
+		_, err := h.Client.Dial(ctx, ln.Addr(), c.qp, &verbs.ConnParams{PrivateData: private})
 		res <- err
 	}()
 	actx, cancel := h.context()
 	defer cancel()
 	req, err := ln.Accept(actx)
 	h.must("accept", err)
-	if string(req.PrivateData()) != "please" || req.RemoteAddr() == "" {
+	if !bytes.Equal(req.PrivateData(), private) || req.RemoteAddr() == "" {
 		h.Errorf("request from %q with %q", req.RemoteAddr(), req.PrivateData())
 	}
 	return req, res
+}
+
+// private is as much of a text as both devices take for private data.
+func (h *harness) private(text string) []byte {
+	return []byte(text[:min(len(text), h.Client.Attributes().MaxPrivateData, h.Server.Attributes().MaxPrivateData)])
 }
 
 func (h *harness) result(res <-chan error) error {
@@ -82,9 +88,9 @@ func testReject(h *harness) {
 	c.recvs(2, 8)
 	req, res := h.dialing(ctx, ln, c)
 	h.wantErr("long reason", req.Reject(make([]byte, h.Server.Attributes().MaxPrivateData+1)), verbs.ErrTooLarge)
-	h.must("reject", req.Reject([]byte("full")))
+	h.must("reject", req.Reject(h.private("full")))
 	err := h.result(res)
-	if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) || string(rejected.PrivateData) != "full" {
+	if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) || !bytes.Equal(rejected.PrivateData, h.private("full")) {
 		h.Errorf("dial: %v, want a rejection with the reason", err)
 	}
 	h.failed(c)
@@ -204,8 +210,14 @@ func testReadDepth(h *harness) {
 		clientReads, peerReads int // agreed depth of client and server
 	}{
 		{"defaults", verbs.ConnParams{}, verbs.ConnParams{}, min(ca.MaxInitiatorDepth, sa.MaxResponderResources), min(sa.MaxInitiatorDepth, ca.MaxResponderResources)},
-		{"lesser wins", verbs.ConnParams{InitiatorDepth: 4, ResponderResources: 2}, verbs.ConnParams{InitiatorDepth: 5, ResponderResources: 3}, 3, 2},
-		{"server only", verbs.ConnParams{InitiatorDepth: -1, ResponderResources: 4}, verbs.ConnParams{InitiatorDepth: 1}, 0, 1},
+		{
+			"lesser wins", verbs.ConnParams{InitiatorDepth: 4, ResponderResources: 2}, verbs.ConnParams{InitiatorDepth: 5, ResponderResources: 3},
+			min(3, ca.MaxInitiatorDepth, sa.MaxResponderResources), min(2, sa.MaxInitiatorDepth, ca.MaxResponderResources),
+		},
+		{
+			"server only", verbs.ConnParams{InitiatorDepth: -1, ResponderResources: 4}, verbs.ConnParams{InitiatorDepth: 1},
+			0, min(1, sa.MaxInitiatorDepth, ca.MaxResponderResources),
+		},
 	} {
 		h.Run(tc.name, func(h *harness) {
 			c, s := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})

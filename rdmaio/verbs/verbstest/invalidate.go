@@ -25,7 +25,7 @@ func testInvalidateCall(h *harness) {
 	}
 	h.must("deregister", mr.Deregister())
 	h.wantErr("invalidate what is gone", mr.Invalidate(), verbs.ErrClosed)
-	h.wantErr("reregister what is gone", mr.Reregister(make([]byte, 1), 0), verbs.ErrClosed)
+	h.wantErr("reregister what is gone", mr.Reregister(mr.Bytes(), 0), verbs.ErrClosed)
 }
 
 // A LocalInvalidate request ends a region in its turn; of a key that is none,
@@ -58,9 +58,18 @@ func testLocalInvalidate(h *harness) {
 
 func needRemoteInvalidate(h *harness) {
 	h.Helper()
-	if !h.Client.Attributes().RemoteInvalidate || !h.Server.Attributes().RemoteInvalidate {
-		h.Skip("the device cannot invalidate remotely")
+	if h.Client.Attributes().RemoteInvalidate && h.Server.Attributes().RemoteInvalidate {
+		return
 	}
+	c, s := h.connected()
+	for _, e := range []*end{c, s} {
+		if !e.dev.Attributes().RemoteInvalidate {
+			_, err := e.qp.PostSend([]verbs.SendWR{{Opcode: verbs.SendWithInvalidate, InvalidateRKey: 1}})
+			h.wantErr("send with invalidate", err, verbs.ErrNotSupported)
+		}
+	}
+	h.fresh(c, s)
+	h.Skip("the device cannot invalidate remotely")
 }
 
 // SendWithInvalidate ends the peer's region and says so.

@@ -77,7 +77,8 @@ func testRejectData(h *harness) {
 	ctx, cancel := h.context()
 	defer cancel()
 	ln := h.listen()
-	for _, n := range []int{0, 1, min(h.Client.Attributes().MaxPrivateData, h.Server.Attributes().MaxPrivateData)} {
+	limit := min(h.Client.Attributes().MaxPrivateData, h.Server.Attributes().MaxPrivateData)
+	for _, n := range []int{0, min(1, limit), limit} {
 		c := h.newEnd(h.Client, verbs.QPConfig{})
 		req, res := h.dialing(ctx, ln, c)
 		reason := bytes.Repeat([]byte{'r'}, n)

@@ -244,11 +244,13 @@ func testRegistrationErrors(h *harness) {
 		h.wantErr(name, err, verbs.ErrInvalidValue)
 	}
 	h.must("free", e.pd.Free(buf))
-	if e.dev.Attributes().HeapMemory {
-		mr, err := e.pd.RegisterMemory(make([]byte, 10), remoteRW)
-		h.must("register heap", err)
-		h.check("deregister", mr.Deregister())
+	mr, err := e.pd.RegisterMemory(make([]byte, 10), remoteRW)
+	if !e.dev.Attributes().HeapMemory {
+		h.wantErr("register heap", err, verbs.ErrNotSupported)
+		return
 	}
+	h.must("register heap", err)
+	h.check("deregister", mr.Deregister())
 }
 
 func testAlloc(h *harness) {

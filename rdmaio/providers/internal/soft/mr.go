@@ -109,7 +109,7 @@ func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
 	if err := d.Usable(); err != nil {
 		return err
 	}
-	if err := d.registrable(buf, access); err != nil {
+	if err := mr.pd.registrable(buf, access); err != nil {
 		return err
 	}
 	return mr.renew(buf, access)

@@ -90,7 +90,7 @@ func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 	if err := d.Usable(); err != nil {
 		return nil, err
 	}
-	if err := d.registrable(buf, access); err != nil {
+	if err := pd.registrable(buf, access); err != nil {
 		return nil, err
 	}
 	mr := &Region{pd: pd, state: verbs.MRInvalid}
@@ -107,7 +107,8 @@ func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 }
 
 // registrable says what is wrong with a registration.
-func (d *Device) registrable(buf []byte, access verbs.Access) error {
+func (pd *Domain) registrable(buf []byte, access verbs.Access) error {
+	d := pd.dev
 	switch {
 	case len(buf) == 0:
 		return fmt.Errorf("%s: register: empty buffer: %w", d.provider, verbs.ErrInvalidValue)
@@ -115,8 +116,23 @@ func (d *Device) registrable(buf []byte, access verbs.Access) error {
 		return fmt.Errorf("%s: register: %d bytes, limit is %d: %w", d.provider, len(buf), d.attrs.MaxMRSize, verbs.ErrTooLarge)
 	case !access.Valid():
 		return fmt.Errorf("%s: register: access %v is no valid set of rights: %w", d.provider, access, verbs.ErrInvalidValue)
+	case !d.attrs.HeapMemory && !pd.allocated(buf):
+		return fmt.Errorf("%s: register: %d bytes that are not from this domain's Alloc: %w", d.provider, len(buf), verbs.ErrNotSupported)
 	}
 	return nil
+}
+
+// allocated reports whether Alloc gave buf, or what it is a part of.
+func (pd *Domain) allocated(buf []byte) bool {
+	pd.mu.Lock()
+	defer pd.mu.Unlock()
+	at := address(buf)
+	for first, size := range pd.allocs {
+		if start := reflect.ValueOf(first).Pointer(); start <= at && at+uintptr(len(buf)) <= start+uintptr(size) {
+			return true
+		}
+	}
+	return false
 }
 
 // Close implements verbs.ProtectionDomain.

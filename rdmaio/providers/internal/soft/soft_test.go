@@ -12,7 +12,7 @@ func newDevice(t *testing.T, seed byte) *Device {
 	t.Helper()
 	d, err := New(Config{
 		Provider: "soft", Rand: bytes.NewReader(bytes.Repeat([]byte{seed}, 16)), Addresses: true,
-		Attrs: verbs.DeviceAttributes{Name: "soft0", MaxMRSize: 1 << 20, MaxCQE: 64, MaxSendWR: 16, MaxRecvWR: 16, MaxSendSGE: 4, MaxRecvSGE: 4},
+		Attrs: verbs.DeviceAttributes{Name: "soft0", MaxMRSize: 1 << 20, MaxCQE: 64, MaxSendWR: 16, MaxRecvWR: 16, MaxSendSGE: 4, MaxRecvSGE: 4, HeapMemory: true},
 	})
 	if err != nil {
 		t.Fatal(err)
