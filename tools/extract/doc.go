@@ -34,13 +34,18 @@
 // Sections: a definition is told by its form, not by its place. It begins with struct, union, enum, typedef, const or
 // program in the shape of a definition and runs to the semicolon that closes it; a comment directly above belongs to
 // it. Page footers, headers, form feeds and the empty lines around them are cut out, the indentation common to one
-// definition is removed, and one empty line stands between two definitions where the document has one there.
+// definition is removed, and one empty line stands between two definitions where the document has one there. A union may
+// lack its switch, or have it on the next line.
 //
 // Tables: where a file's list has table:2.4 in place of 2.4, the lines of that section that hold a name in capitals and
 // a number, and nothing else, are taken as constants: "NFS3_FHSIZE 64" as "const NFS3_FHSIZE = 64;". This is the one
 // place where a line is written anew; older documents give their sizes so, and the manifest says where.
 //
-// In both modes a byte order mark, carriage returns, form feeds and blanks at the end of a line are dropped.
+// In both modes a byte order mark, carriage returns, form feeds and blanks at the end of a line are dropped, and what the
+// form of a document puts around its text: the tags of HTML and of the XML of RFC 7991 that stand around code, CDATA,
+// entities (XDR has no &), the > of quoted Markdown and mail, overstriking. With -doc, code that a fence or a
+// <sourcecode> says is of another language is passed over in mode sections, and a definition that stands in the document
+// again word for word is taken once.
 //
 // # Errata
 //
