@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -39,6 +40,19 @@ type Config struct {
 	// Default 1 MiB + 64 KiB; negative: as many as a slice can hold.
 	MaxPull int
 
+	// MaxConnMemory is how many bytes all Calls of a connection that have chunks may take
+	// at a time, with their chunks in place; further ones wait until one is answered, or go
+	// alone where they need more. Default 16 MiB; negative: no limit. MaxMemory is the
+	// same for all connections of a server; Calls beyond it are refused by ERR_CHUNK. Default 1 GiB; negative: no limit.
+	MaxConnMemory, MaxMemory int
+
+	// MaxConns is how many connections a server has; more are rejected. Default 10,000; negative: no limit.
+	MaxConns int
+
+	// MaxErrors is how many Calls a second may be answered by RDMA_ERROR on a connection: with
+	// more the connection ends (ErrErrors). Default 64; negative: no limit.
+	MaxErrors int
+
 	// MaxSegments is how many segments a chunk may have, and MaxChunks how many
 	// read chunks, and write chunks, a header. Calls of the peer that have more are refused,
 	// and so are our own before they are sent. Default 256 and 16; negative: what fits in a header.
@@ -60,6 +74,10 @@ type Config struct {
 	// goroutine that received the Call, which is faster, and must return soon; it still
 	// may answer later. It must not wait for a Call of its own on the same connection.
 	Blocking bool
+
+	// MaxHandlers is how many handlers of a server run at a time with Blocking; further Calls wait
+	// for their turn. Default 256 for each processor (GOMAXPROCS); negative: no limit.
+	MaxHandlers int
 
 	// ReverseHandler serves the reverse Calls of a connection that Dial makes: those of
 	// the server (RFC 8167). nil, and the default: they are dropped. Listen does not look at it.
@@ -138,6 +156,11 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)
 	number("SegmentSize", &s.SegmentSize, 1<<30, 1, math.MaxInt32)
 	off(&s.MaxPull, 1<<20+64<<10, math.MaxInt/2)
+	off(&s.MaxConnMemory, 16<<20, math.MaxInt)
+	off(&s.MaxMemory, 1<<30, 0)
+	off(&s.MaxConns, 10_000, math.MaxInt)
+	off(&s.MaxErrors, 64, 0)
+	off(&s.MaxHandlers, 256*runtime.GOMAXPROCS(0), 0)
 	off(&s.MaxSegments, 256, math.MaxInt)
 	off(&s.MaxChunks, 16, math.MaxInt)
 	switch {

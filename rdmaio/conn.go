@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,9 @@ type Conn struct {
 	memory  []*mrpool.Buffer // of Receives and send buffers
 	role    engine.Role
 	handler Handler // of Calls received
+	shared  *shared
+	hoard   hoard
+	log     *slog.Logger // for what the peer can cause
 	terms   atomic.Pointer[header.Terms]
 	start   time.Time
 
@@ -43,9 +47,9 @@ const keepBytes = 16 << 20
 
 // newConn makes a connection up to the point where it can be dialed or accepted,
 // its Receives posted. Everything is undone by Close.
-func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Conn, err error) {
+func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *shared) (_ *Conn, err error) {
 	credits := set.calls + set.serves
-	c := &Conn{set: set, role: role, handler: h, start: time.Now(), slots: make(chan *slot, set.calls)}
+	c := &Conn{set: set, role: role, handler: h, shared: with, log: newLimited(set.Logger), start: time.Now(), slots: make(chan *slot, set.calls)}
 	t := header.DefaultTerms()
 	c.terms.Store(&t)
 	c.ready.Store(role == engine.Requester)
@@ -70,7 +74,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler) (_ *Co
 		return nil, err
 	}
 	cfg := engine.Config{
-		Role: role, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks,
+		Role: role, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 	}
 	if cfg.Send, err = c.buffers(credits, set.InlineSend); err != nil {
@@ -110,7 +114,7 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	if err != nil {
 		return nil, err
 	}
-	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler)
+	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, new(shared))
 	if err != nil {
 		return nil, err
 	}

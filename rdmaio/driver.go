@@ -156,6 +156,7 @@ func (c *Conn) step(events []engine.Event) {
 		_ = c.qp.Disconnect() // has no way to fail that we could do anything about
 		c.set.Logger.Debug("rdmaio: connection ended", "queue_pair", c.qp.Num(), "reason", f.Fail)
 		c.cancel(f.Fail)
+		c.desert(f.Fail)
 	}
 	for _, r := range f.Sinks {
 		c.sink(r)

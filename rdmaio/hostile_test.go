@@ -187,19 +187,45 @@ func msg(reads string) string {
 
 func nomsg(reads string) string { return head + "00000001 " + reads + "00000000 00000000 00000000" }
 
-// A flood of bad messages with nobody taking the answers: bounded by the
-// Receives, and over when the flood is (T12, T128).
+// A flood of bad messages, each answered, until there are too many in a second: then the connection ends,
+// and others stay (A19, T12, T128). Without the limit it goes on for as long as the flood does.
 func TestErrorFlood(t *testing.T) {
-	w := newWorld(t)
-	w.serve(&file{t: t}, &rdmaio.Config{Credits: 2})
-	p := newRaw(t, w.client)
-	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
-		t.Fatal(err)
-	}
-	for range 200 {
-		p.send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
-		if got := p.message(2 * time.Second); len(got) != 20 {
-			t.Fatalf("answer %x", got)
+	for _, limit := range []int{0, 5, -1} {
+		w := newWorld(t)
+		s := w.serve(&file{t: t}, &rdmaio.Config{Credits: 2, MaxErrors: limit})
+		honest := w.dial(nil)
+		if _, err := honest.Call(context.Background(), nullCall(1, 40)); err != nil {
+			t.Fatal(err)
+		}
+		mine := s.Conns()[0]
+		p := newRaw(t, w.client)
+		if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
+			t.Fatal(err)
+		}
+		var theirs *rdmaio.Conn
+		for _, c := range s.Conns() {
+			if c != mine {
+				theirs = c
+			}
+		}
+		answered := 0
+		for range 200 {
+			p.send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
+			if got := p.message(200 * time.Millisecond); len(got) != 20 {
+				break
+			}
+			answered++
+		}
+		switch {
+		case limit < 0:
+			if answered != 200 {
+				t.Errorf("%d answers without a limit", answered)
+			}
+		case answered < max(limit, 5) || answered == 200 || !errors.Is(theirs.Err(), rdmaio.ErrErrors):
+			t.Errorf("limit %d: %d answers, %v", limit, answered, theirs.Err())
+		}
+		if _, err := honest.Call(context.Background(), nullCall(2, 40)); err != nil {
+			t.Error(err)
 		}
 	}
 }

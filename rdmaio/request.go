@@ -180,19 +180,6 @@ func (r *Request) register(data []byte) (verbs.SGE, error) {
 	return verbs.SGE{MR: mr.MemoryRegion, Length: len(data)}, nil
 }
 
-// sink gives a Call with chunks the memory to be put together in.
-func (c *Conn) sink(q *engine.Request) {
-	ev := engine.Event{Kind: engine.EventSink, Request: q}
-	var b *mrpool.Buffer
-	if b, ev.Err = c.pool.Buffer(q.SinkSize); ev.Err == nil {
-		q.Sink = engine.Buffer{MR: b.MR, Bytes: b.Bytes}
-		q.Owner = &Request{conn: c, req: q, sink: b}
-	} else {
-		c.set.Logger.Warn("rdmaio: no memory for a call", "bytes", q.SinkSize, "reason", ev.Err)
-	}
-	c.post(ev)
-}
-
 // deliver runs the handler.
 func (c *Conn) deliver(q *engine.Request) {
 	r, _ := q.Owner.(*Request)
@@ -213,6 +200,11 @@ func (c *Conn) deliver(q *engine.Request) {
 	c.handlers.Add(1)
 	go func() {
 		defer c.handlers.Done()
+		if !c.shared.admit(c.ctx) {
+			r.Drop(nil)
+			return
+		}
+		defer c.shared.dismiss()
 		c.handle(r)
 	}()
 }
@@ -253,6 +245,9 @@ func (c *Conn) release(q *engine.Request) {
 		if err := c.pool.Put(b); err != nil {
 			c.post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
+	}
+	if r.sink != nil {
+		c.returned(q.SinkSize)
 	}
 	err := r.failed
 	if err == nil {

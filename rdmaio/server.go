@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -14,10 +16,14 @@ import (
 type Server struct {
 	dev     verbs.Device
 	set     settings
+	shared  shared
+	log     *slog.Logger // for what peers can cause
 	ln      verbs.Listener
 	handler Handler
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup // the accept loop and one for each connection
+
+	opened atomic.Int64 // connections
 
 	mu    sync.Mutex
 	conns map[*Conn]struct{}
@@ -43,7 +49,11 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]struct{})}
+	s := &Server{dev: dev, set: set, log: newLimited(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]struct{})}
+	s.shared.memory.most = int64(set.MaxMemory)
+	if set.MaxHandlers > 0 {
+		s.shared.handlers = make(chan struct{}, set.MaxHandlers)
+	}
 	s.wg.Add(1)
 	go s.accept(run)
 	return s, nil
@@ -65,11 +75,24 @@ func (s *Server) accept(ctx context.Context) {
 	}
 }
 
+// open makes a connection if there may be one more. Then opened is to be decremented when it is gone.
+func (s *Server) open() (*Conn, error) {
+	if n := s.opened.Add(1); n > int64(s.set.MaxConns) {
+		s.opened.Add(-1)
+		return nil, fmt.Errorf("rdmaio: there are %d connections, Config.MaxConns allows no more", s.set.MaxConns)
+	}
+	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, &s.shared)
+	if err != nil {
+		s.opened.Add(-1)
+	}
+	return c, err
+}
+
 // serve owns a connection from its request to its end.
 func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	defer s.wg.Done()
-	log := s.set.Logger.With("peer", req.RemoteAddr())
-	c, err := newConn(s.dev, s.set, engine.Responder, s.handler)
+	log := s.log.With("peer", req.RemoteAddr())
+	c, err := s.open()
 	if err != nil {
 		log.Warn("rdmaio: no resources for a connection", "reason", err)
 		if err := req.Reject(nil); err != nil {
@@ -77,6 +100,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		}
 		return
 	}
+	defer s.opened.Add(-1)
 	c.agree(req.PrivateData())
 	s.mu.Lock()
 	s.conns[c] = struct{}{}

@@ -49,6 +49,9 @@ type Config struct {
 	// Limits are for Calls received.
 	Limits chunk.Limits
 
+	// MaxErrors is how many Calls a second may be answered by RDMA_ERROR; 0 is no limit.
+	MaxErrors int
+
 	// ChainTimeout is how long a chain of posted requests may take; after that
 	// the connection is given up (T50, T128). 0 is forever.
 	ChainTimeout time.Duration

@@ -15,6 +15,7 @@ import (
 // Errors that end a connection, or refuse a Call.
 var (
 	ErrTimeout     = errors.New("rpcrdma: work requests did not complete in time")
+	ErrErrors      = errors.New("rpcrdma: too many Calls of the peer had to be refused")
 	ErrInternal    = errors.New("rpcrdma: internal error")
 	ErrXIDInUse    = errors.New("rpcrdma: a Call with this XID is in flight on the connection")
 	ErrInvalidated = errors.New("rpcrdma: peer invalidated a key that it must not")
@@ -55,7 +56,11 @@ type Engine struct {
 	answers  queue[*Request] // reads and answers that wait for room
 	pulls    queue[*Request] // reads that wait for others to be over
 	reading  int             // RDMA Reads that are not over, or wait for room
-	next     *Request        // whatever comes is decoded into it
+	refusals struct {
+		since time.Duration
+		n     int
+	}
+	next     *Request // whatever comes is decoded into it
 	idleReqs []*Request
 	fills    []chunk.Transfer
 }

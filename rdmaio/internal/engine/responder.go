@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
@@ -220,8 +223,16 @@ func (e *Engine) fill(r *Request, c []header.Segment, sge verbs.SGE) {
 	e.stats.Pushed += uint64(sge.Length)
 }
 
-// refuse answers with RDMA_ERROR.
+// refuse answers with RDMA_ERROR, unless that happens too often (A19).
 func (e *Engine) refuse(r *Request, code header.ErrorCode) {
+	if e.now-e.refusals.since >= time.Second {
+		e.refusals.since, e.refusals.n = e.now, 0
+	}
+	if e.refusals.n++; e.cfg.MaxErrors > 0 && e.refusals.n > e.cfg.MaxErrors {
+		e.end(fmt.Errorf("%w: more than %d in a second", ErrErrors, e.cfg.MaxErrors))
+		e.lose(r)
+		return
+	}
 	r.hdr.Kind = header.KindError
 	r.hdr.Err = header.Error{Code: code, Low: header1.Version, High: header1.Version}
 	r.Answer.Payload = r.Answer.Payload[:0]

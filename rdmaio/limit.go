@@ -1,0 +1,176 @@
+package rdmaio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+)
+
+// ErrMemory: the Calls of all connections of a server that have chunks have as much memory
+// as Config.MaxMemory allows, so that one was refused by ERR_CHUNK.
+var ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
+
+// shared is what the connections of a server have in common.
+type shared struct {
+	memory   budget
+	handlers chan struct{} // a place for each one that may run; nil: no limit
+}
+
+// budget is a number of bytes. The zero one has no end.
+type budget struct {
+	most int64
+	used atomic.Int64
+}
+
+// take takes n, if there is that much.
+func (b *budget) take(n int) bool {
+	if used := b.used.Add(int64(n)); b.most == 0 || used <= b.most {
+		return true
+	}
+	b.used.Add(int64(-n))
+	return false
+}
+
+func (b *budget) give(n int) { b.used.Add(int64(-n)) }
+
+// hoard is the memory of a connection's Calls with chunks. It is for the one who runs the engine.
+type hoard struct {
+	used    int
+	waiting []*engine.Request // for others to be answered
+}
+
+// sink gives a Call with chunks the memory to be put together in, or lets it wait. It has
+// its Receive meanwhile, so that a peer who wants too much at a time slows down himself only (R309).
+func (c *Conn) sink(q *engine.Request) {
+	if h := &c.hoard; len(h.waiting) > 0 || h.used > 0 && h.used+q.SinkSize > c.set.MaxConnMemory {
+		h.waiting = append(h.waiting, q)
+		return
+	}
+	c.allot(q)
+}
+
+// allot gives a Call its memory.
+func (c *Conn) allot(q *engine.Request) {
+	ev := engine.Event{Kind: engine.EventSink, Request: q}
+	if !c.shared.memory.take(q.SinkSize) {
+		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.SinkSize, c.set.MaxMemory)
+	} else if b, err := c.pool.Buffer(q.SinkSize); err != nil {
+		c.shared.memory.give(q.SinkSize)
+		ev.Err = err
+	} else {
+		c.hoard.used += q.SinkSize
+		q.Sink = engine.Buffer{MR: b.MR, Bytes: b.Bytes}
+		q.Owner = &Request{conn: c, req: q, sink: b}
+	}
+	if ev.Err != nil {
+		c.log.Warn("rdmaio: a call was refused", "queue_pair", c.qp.Num(), "reason", ev.Err)
+	}
+	c.post(ev)
+}
+
+// returned takes the memory of a Call back, and lets others have it.
+func (c *Conn) returned(n int) {
+	c.shared.memory.give(n)
+	h := &c.hoard
+	h.used -= n
+	for len(h.waiting) > 0 && (h.used == 0 || h.used+h.waiting[0].SinkSize <= c.set.MaxConnMemory) {
+		q := h.waiting[0]
+		h.waiting = h.waiting[1:]
+		c.allot(q)
+	}
+}
+
+// desert ends the wait of Calls whose connection is gone.
+func (c *Conn) desert(why error) {
+	for _, q := range c.hoard.waiting {
+		c.post(engine.Event{Kind: engine.EventSink, Request: q, Err: why})
+	}
+	c.hoard.waiting = nil
+}
+
+// admit waits for a handler's place; false if the connection ended first.
+func (s *shared) admit(ctx context.Context) bool {
+	if s.handlers == nil {
+		return true
+	}
+	select {
+	case s.handlers <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// dismiss gives the place back.
+func (s *shared) dismiss() {
+	if s.handlers != nil {
+		<-s.handlers
+	}
+}
+
+// maxRecords is how many records a second a peer can cause.
+const maxRecords = 10
+
+// limited is a slog.Handler that leaves out records below slog.LevelError when there are too many in a second, and says how many.
+type limited struct {
+	slog.Handler
+	state *limitState
+}
+
+type limitState struct {
+	mu      sync.Mutex
+	began   time.Time
+	records int
+	omitted int
+}
+
+// newLimited wraps a logger for what a peer can cause.
+func newLimited(l *slog.Logger) *slog.Logger {
+	return slog.New(limited{l.Handler(), new(limitState)})
+}
+
+// Handle implements slog.Handler.
+func (l limited) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelError {
+		omitted, ok := l.state.allow(r.Time)
+		if !ok {
+			return nil
+		}
+		if omitted > 0 {
+			r.AddAttrs(slog.Int("omitted", omitted))
+		}
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (l limited) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return limited{l.Handler.WithAttrs(attrs), l.state}
+}
+
+// WithGroup implements slog.Handler.
+func (l limited) WithGroup(name string) slog.Handler {
+	return limited{l.Handler.WithGroup(name), l.state}
+}
+
+// allow reports whether there is room for a record, and how many there was none for.
+func (s *limitState) allow(now time.Time) (omitted int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.began) >= time.Second {
+		s.began, s.records = now, 0
+	}
+	if s.records == maxRecords {
+		s.omitted++
+		return 0, false
+	}
+	s.records++
+	omitted, s.omitted = s.omitted, 0
+	return omitted, true
+}

@@ -1,0 +1,230 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// holder keeps Requests until it is told to answer.
+type holder struct {
+	mu   sync.Mutex
+	held []*rdmaio.Request
+	most int // bytes of their messages at a time
+	size int
+	got  chan struct{}
+}
+
+func (h *holder) ServeRPC(r *rdmaio.Request) {
+	h.mu.Lock()
+	h.held = append(h.held, r)
+	h.size += len(r.Message)
+	h.most = max(h.most, h.size)
+	h.mu.Unlock()
+	h.got <- struct{}{}
+}
+
+// answer answers the oldest.
+func (h *holder) answer() {
+	h.mu.Lock()
+	r := h.held[0]
+	h.held = h.held[1:]
+	h.size -= len(r.Message)
+	m := rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}
+	h.mu.Unlock()
+	r.Reply(m, nil)
+}
+
+func xidOf(b []byte) uint32 {
+	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+}
+
+// R309: the Calls with chunks of a connection have so much memory at a time; others wait, in their
+// order, and all are served. One that needs more than that goes alone.
+func TestConnMemory(t *testing.T) {
+	for _, size := range []int{20_000, 60_000} {
+		w := newWorld(t)
+		h := &holder{got: make(chan struct{}, 100)}
+		w.serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
+		c := w.dial(nil)
+		if size == 20_000 { // the first Reply brings the credits
+			go func() { <-h.got; h.answer() }()
+			if _, err := c.Call(context.Background(), nullCall(99, 40)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		errs := make(chan error, 6)
+		for xid := range uint32(cap(errs)) {
+			go func() {
+				_, err := c.Call(context.Background(), writeCall(xid, 0, make([]byte, size)))
+				errs <- err
+			}()
+		}
+		for range cap(errs) {
+			<-h.got
+			h.answer()
+		}
+		for range cap(errs) {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if h.most > max(50_000, size+200) {
+			t.Errorf("%d bytes at a time", h.most)
+		}
+	}
+}
+
+// The same of all connections: what is too much is refused, and the rest goes on; memory comes back.
+func TestServerMemory(t *testing.T) {
+	w := newWorld(t)
+	h := &holder{got: make(chan struct{}, 100)}
+	w.serve(h, &rdmaio.Config{MaxMemory: 50_000})
+	first, second := w.dial(nil), w.dial(nil)
+	done := make(chan error, 1)
+	go func() {
+		_, err := first.Call(context.Background(), writeCall(1, 0, make([]byte, 40_000)))
+		done <- err
+	}()
+	<-h.got
+	var pe *rdmaio.PeerError
+	if _, err := second.Call(context.Background(), writeCall(2, 0, make([]byte, 20_000))); !errors.As(err, &pe) {
+		t.Error(err)
+	}
+	go func() { <-h.got; h.answer() }()
+	h.answer()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for range 1000 { // the first one's memory is given back a moment after its Reply
+		if _, err := second.Call(context.Background(), writeCall(3, 0, make([]byte, 20_000))); err == nil {
+			break
+		} else if !errors.As(err, &pe) {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A server has so many connections; more are rejected, until one is gone.
+func TestMaxConns(t *testing.T) {
+	w := newWorld(t)
+	s := w.serve(&file{t: t}, &rdmaio.Config{MaxConns: 2})
+	first := w.dial(nil)
+	w.dial(nil)
+	var re *verbs.RejectedError
+	if _, err := rdmaio.Dial(context.Background(), w.client, "there", nil); !errors.As(err, &re) {
+		t.Error(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if len(s.Conns()) < 2 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for range 1000 {
+		c, err := rdmaio.Dial(context.Background(), w.client, "there", nil)
+		if err == nil {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("no place for another connection")
+}
+
+// Handlers that wait have places, over all connections; a Call that gets none is served later, or
+// never if its connection ends.
+func TestMaxHandlers(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	running, most := 0, 0
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		mu.Unlock()
+		time.Sleep(time.Millisecond)
+		mu.Lock()
+		running--
+		mu.Unlock()
+		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
+	}), &rdmaio.Config{Blocking: true, MaxHandlers: 2})
+	var wg sync.WaitGroup
+	for range 3 {
+		c := w.dial(nil)
+		for xid := range uint32(8) {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				if _, err := c.Call(context.Background(), nullCall(xid, 40)); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+	}
+	wg.Wait()
+	if most != 2 {
+		t.Errorf("%d handlers at a time, want 2", most)
+	}
+}
+
+// What a peer does is not worth more than ten lines a second; how many were left out is told.
+func TestLogLimit(t *testing.T) {
+	w := newWorld(t)
+	var out lockedBuffer
+	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	w.serve(&file{t: t}, &rdmaio.Config{MaxMemory: 1, MaxErrors: -1, Logger: logger})
+	c := w.dial(nil)
+	call := func() {
+		var pe *rdmaio.PeerError
+		if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 5000))); !errors.As(err, &pe) {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		call()
+	}
+	n := strings.Count(out.String(), "a call was refused")
+	if n < 10 || n > 30 { // the hundred may take longer than a second
+		t.Errorf("%d lines for a hundred Calls", n)
+	}
+	if !strings.Contains(out.String(), "MaxMemory is 1") {
+		t.Error("the reason is not told")
+	}
+	for !strings.Contains(out.String(), "omitted=") {
+		time.Sleep(10 * time.Millisecond)
+		call()
+	}
+}
+
+// lockedBuffer is a bytes.Buffer for many goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
