@@ -133,3 +133,42 @@ func TestCanaries(t *testing.T) {
 		t.Error("4 bytes where 8 are the least: not found")
 	}
 }
+
+// Errors are the same only if their paths are, but for what a long one leaves out.
+func TestSameError(t *testing.T) {
+	long := func(code xdr.Code, steps int, last string) error {
+		err := xdr.Fail(code, 8, 2, 1, last)
+		for i := range steps {
+			err = xdr.In(err, "T:f"+string(rune('a'+i)))
+		}
+		return err
+	}
+	for _, c := range []struct {
+		a, b error
+		same bool
+	}{
+		{nil, nil, true},
+		{nil, long(xdr.CodeBool, 1, "x"), false},
+		{long(xdr.CodeBool, 3, "x"), long(xdr.CodeBool, 3, "x"), true},
+		{long(xdr.CodeBool, 3, "x"), long(xdr.CodeBool, 2, "x"), false},
+		{long(xdr.CodeBool, 12, "x"), long(xdr.CodeBool, 12, "y"), false},
+		{long(xdr.CodeBool, 12, "x"), long(xdr.CodePadding, 12, "x"), false},
+		{long(xdr.CodeBool, 12, "fa.x"), long(xdr.CodeBool, 12, "x"), false},
+	} {
+		if err := sameError(c.a, c.b); (err == nil) != c.same {
+			t.Errorf("%v and %v: %v, want same: %v", c.a, c.b, err, c.same)
+		}
+	}
+	// The same path in other steps: one is cut elsewhere.
+	a, b := xdr.Fail(xdr.CodeBool, 8, 2, 1, "i.j"), xdr.Fail(xdr.CodeBool, 8, 2, 1, "j")
+	b = xdr.In(b, "T:i")
+	for _, f := range []string{"h", "g", "f", "e", "d", "c", "b", "a"} {
+		a, b = xdr.In(a, "T:"+f), xdr.In(b, "T:"+f)
+	}
+	if a.Error() == b.Error() {
+		t.Fatalf("%v is not cut", a)
+	}
+	if err := sameError(a, b); err != nil {
+		t.Error(err)
+	}
+}

@@ -37,7 +37,7 @@ type reduceItem struct {
 // subset of the items and putting them back, by position, in order, or by a
 // gather list, is the identity: R45, R47, R53, R57, R60, R77.
 func TestReduceRandom(t *testing.T) {
-	schemas, values := 24, 12
+	schemas, values := 16, 12
 	if testing.Short() {
 		schemas, values = 6, 6
 	}
@@ -48,7 +48,7 @@ func TestReduceRandom(t *testing.T) {
 	for seed := range schemas {
 		s := makeSchema(uint64(seed), seed%2 == 1)
 		pkg := fmt.Sprintf("r%02d", seed)
-		u := s.compile(t, mod, pkg)
+		u := s.compile(t, mod, pkg, false)
 		fmt.Fprintf(&imports, "\t%q\n", "example.org/"+pkg)
 		r := rand.New(rand.NewPCG(uint64(seed), 11))
 		for _, p := range s.procs {
@@ -91,8 +91,8 @@ func TestReduceRandom(t *testing.T) {
 	mod.run(t)
 }
 
-// compile generates the schema's package into mod.
-func (s *schema) compile(t *testing.T, mod module, pkg string) *ir.Unit {
+// compile generates the schema's package into mod, with its tests or without.
+func (s *schema) compile(t *testing.T, mod module, pkg string, tests bool) *ir.Unit {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, pkg+".x")
@@ -108,7 +108,7 @@ func (s *schema) compile(t *testing.T, mod module, pkg string) *ir.Unit {
 	for _, d := range r.Diags {
 		t.Fatalf("%s\n%s%s", d.Message, s.x, s.bind)
 	}
-	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg})
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: tests})
 	if err != nil || len(diags) > 0 {
 		t.Fatalf("%v, %v\n%s%s", err, diags, s.x, s.bind)
 	}

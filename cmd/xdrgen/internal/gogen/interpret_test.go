@@ -1,0 +1,99 @@
+package gogen
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// interpretCase is an input for a type and what the interpreter makes of it;
+// testdata/interpret_test.go.txt reads it.
+type interpretCase struct {
+	Type string // Go
+	In   string // hexadecimal
+	Read int    // bytes, of what is accepted
+	Code string // of what is refused
+}
+
+// TestInterpreterRandom generates interfaces made at random with their tests,
+// and holds what they read against the interpreter, which shares no code with
+// them: values, and mutations and parts of them.
+func TestInterpreterRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a test program for each schema")
+	}
+	schemas := 6
+	mod := newModule(t)
+	child, err := os.ReadFile("testdata/interpret_test.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, refused := 0, map[string]int{}
+	for seed := range schemas {
+		s := makeSchema(uint64(seed)+1000, true)
+		pkg := fmt.Sprintf("q%02d", seed)
+		u := s.compile(t, mod, pkg, true)
+		n := newNames()
+		n.add(u.Decls, nil, true)
+		r := rand.New(rand.NewPCG(uint64(seed), 13))
+		var all []interpretCase
+		for _, d := range u.Decls {
+			if d.Kind == ir.Const || d.Kind == ir.Program || d.List != nil {
+				continue
+			}
+			typ := &ir.Type{Kind: ir.Ref, Ref: d, Size: d.Size}
+			for i := range 24 {
+				w := &wirer{r: r, deep: i % 5}
+				in := mutate(r, w.decl(nil, d), i)
+				c := interpretCase{Type: n.decl[d], In: fmt.Sprintf("%x", in)}
+				root, err := dynamic.Decode(in, typ, dynamic.Limits{})
+				var e *dynamic.Error
+				if errors.As(err, &e) {
+					c.Code = string(e.Code)
+				} else {
+					c.Read = root.Length
+				}
+				refused[c.Code]++
+				all = append(all, c)
+			}
+		}
+		text, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mod.write(t, pkg+"/cases.json", text)
+		mod.write(t, pkg+"/interpret_test.go", bytes.Replace(child, []byte("package interpret"), []byte("package "+pkg), 1))
+		cases += len(all)
+	}
+	t.Logf("%d schemas, %d inputs, by code of refusal: %v", schemas, cases, refused)
+	for _, c := range []dynamic.Code{"", dynamic.Short, dynamic.Bool, dynamic.Padding, dynamic.Bound, dynamic.Enum, dynamic.Union} {
+		if refused[string(c)] == 0 {
+			t.Errorf("no input is refused as %q", c)
+		}
+	}
+	mod.run(t)
+}
+
+// mutate spoils a valid encoding, each time in another way; the first is left
+// as it is.
+func mutate(r *rand.Rand, in []byte, way int) []byte {
+	switch {
+	case way == 0 || len(in) == 0:
+	case way%4 == 1:
+		return in[:r.IntN(len(in))]
+	case way%4 == 2:
+		in[r.IntN(len(in))] ^= 1 << r.IntN(8)
+	default:
+		word := []uint32{0, 1, 2, 3, 0x7fffffff, 0xffffffff, uint32(len(in) / 4)}[r.IntN(7)]
+		binary.BigEndian.PutUint32(in[4*r.IntN(len(in)/4):], word)
+	}
+	return in
+}
