@@ -1,6 +1,8 @@
 package rdmatcp
 
 import (
+	"errors"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -86,6 +88,9 @@ func (q *queuePair) end(why error, last report) {
 		q.cancel(why)
 	}
 	if w := q.wire.Load(); w != nil {
+		if errors.Is(why, verbs.ErrConnectionBroken) {
+			q.dev.stats.broken.Add(1)
+		}
 		w.stop()
 	}
 	if q.busy == 0 {

@@ -42,6 +42,5 @@ func (q *queuePair) ended(w *wire) {
 	if !errors.Is(err, verbs.ErrConnectionBroken) {
 		return
 	}
-	q.dev.stats.broken.Add(1)
 	q.dev.log.write("connection broken", slog.String("device", q.dev.attrs.Name), slog.Any("peer", w.conn.RemoteAddr()), slog.Any("error", err))
 }
