@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"encoding/binary"
+	"math"
 	"sync"
 	"time"
 
@@ -222,5 +223,44 @@ func testPostCopies(h *harness) {
 	c.ok(1, verbs.WC{Opcode: verbs.WCSend})
 	if string(buf.Bytes()[:7]) != "message" || junk.Bytes()[0] != 0 {
 		h.Errorf("received %q, and %q where the caller's list pointed later", buf.Bytes(), junk.Bytes())
+	}
+}
+
+// A WRID is any number, and may come twice; a post of nothing is taken.
+func testNumbers(h *harness) {
+	c, s := h.connected()
+	if n, err := c.qp.PostSend(nil); n != 0 || err != nil {
+		h.Errorf("post of no requests: %d, %v", n, err)
+	}
+	if n, err := s.qp.PostRecv([]verbs.RecvWR{}); n != 0 || err != nil {
+		h.Errorf("post of no Receives: %d, %v", n, err)
+	}
+	ids := []uint64{0, math.MaxUint64, 1 << 32, 1 << 63, 7, 7}
+	var sends []verbs.SendWR
+	var recvs []verbs.RecvWR
+	for _, id := range ids {
+		sends = append(sends, verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: signaled})
+		recvs = append(recvs, verbs.RecvWR{WRID: id})
+	}
+	_, err := s.qp.PostRecv(recvs)
+	h.must("post receives", err)
+	_, err = c.qp.PostSend(sends)
+	h.must("post sends", err)
+	for _, e := range []*end{s, c} {
+		wcs := make([]verbs.WC, len(ids)+1)
+		n := 0
+		for start := time.Now(); n < len(ids) && time.Since(start) < h.Timeout; time.Sleep(100 * time.Microsecond) {
+			k, err := e.cq.Poll(wcs[n:])
+			h.must("poll", err)
+			n += k
+		}
+		if n != len(ids) {
+			h.Fatalf("%d completions, want %d", n, len(ids))
+		}
+		for i, wc := range wcs[:n] {
+			if wc.WRID != ids[i] || wc.Err() != nil {
+				h.Errorf("completion %d: %+v, want request %#x", i, wc, ids[i])
+			}
+		}
 	}
 }

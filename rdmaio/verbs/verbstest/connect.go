@@ -211,11 +211,15 @@ func testReadDepth(h *harness) {
 	}{
 		{"defaults", verbs.ConnParams{}, verbs.ConnParams{}, min(ca.MaxInitiatorDepth, sa.MaxResponderResources), min(sa.MaxInitiatorDepth, ca.MaxResponderResources)},
 		{
-			"lesser wins", verbs.ConnParams{InitiatorDepth: 4, ResponderResources: 2}, verbs.ConnParams{InitiatorDepth: 5, ResponderResources: 3},
+			"lesser wins",
+			verbs.ConnParams{InitiatorDepth: 4, ResponderResources: 2},
+			verbs.ConnParams{InitiatorDepth: 5, ResponderResources: 3},
 			min(3, ca.MaxInitiatorDepth, sa.MaxResponderResources), min(2, sa.MaxInitiatorDepth, ca.MaxResponderResources),
 		},
 		{
-			"server only", verbs.ConnParams{InitiatorDepth: -1, ResponderResources: 4}, verbs.ConnParams{InitiatorDepth: 1},
+			"server only",
+			verbs.ConnParams{InitiatorDepth: -1, ResponderResources: 4},
+			verbs.ConnParams{InitiatorDepth: 1},
 			0, min(1, sa.MaxInitiatorDepth, ca.MaxResponderResources),
 		},
 	} {

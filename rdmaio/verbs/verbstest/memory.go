@@ -69,6 +69,21 @@ func testFence(h *harness) {
 	if !bytes.Equal(back[0].Bytes(), []byte{7, 7, 7, 7}) {
 		h.Errorf("the fenced Send carried %v: it did not wait for the Read", back[0].Bytes())
 	}
+
+	// A fenced Write, of what the Read before it brings.
+	clear(sink.Bytes())
+	target := s.region(4, remoteRW)
+	s.recvs(1, 4)
+	c.post(read)
+	write := remote(verbs.RDMAWrite, target, 0, verbs.SGE{MR: sink, Offset: 32<<10 - 4, Length: 4})
+	write.Flags = verbs.SendFence
+	c.post(write)
+	c.send()
+	s.wait(1)
+	c.wait(1)
+	if !bytes.Equal(target.Bytes(), []byte{7, 7, 7, 7}) {
+		h.Errorf("the fenced Write brought %v: it did not wait for the Read", target.Bytes())
+	}
 }
 
 // RFC 5040 §5: access to no byte is not checked and moves nothing.
@@ -257,13 +272,16 @@ func testAlloc(h *harness) {
 	e := h.newEnd(h.Server, verbs.QPConfig{})
 	_, err := e.pd.Alloc(0)
 	h.wantErr("alloc of nothing", err, verbs.ErrInvalidValue)
-	for _, n := range []int{1, 24, 80, 100, 1000, 5000} {
+	for i, n := range []int{1, 24, 80, 100, 1000, 5000} {
 		buf, err := e.pd.Alloc(n)
 		h.must("alloc", err)
+		if n > 1 {
+			h.wantErr("free from the second byte on", e.pd.Free(buf[1:]), verbs.ErrForeignObject)
+		}
 		if at := reflect.ValueOf(buf).Pointer(); at%64 != 0 {
 			h.Errorf("%d bytes are at %#x, which 64 does not divide", n, at)
 		}
-		h.must("free", e.pd.Free(buf))
+		h.must("free", e.pd.Free([][]byte{buf, buf[:0], buf[:1]}[i%3])) // the first byte counts
 	}
 	buf, err := e.pd.Alloc(100)
 	h.must("alloc", err)

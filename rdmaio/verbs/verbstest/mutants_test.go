@@ -95,6 +95,9 @@ var mutants = map[string]struct {
 	"foreigner of no kind":        {"connect/foreign objects", faults{dialErr: errors.New("it did not work")}},
 	"listener stays":              {"connect/listener close", faults{listens: true}},
 	"who waits is forgotten":      {"connect/listener close while dialing", faults{listens: true}},
+	"numbers cut":                 {"queues/any number", faults{wc: opcode(verbs.WCSend, func(wc *verbs.WC) { wc.WRID &= 1<<32 - 1 })}},
+	"answers mixed up":            {"connect/many at once", faults{mixed: true}},
+	"fence of a Write ignored":    {"memory/read then fenced send", faults{batch: late(verbs.RDMARead)}},
 	"told twice":                  {"disconnect/told once", faults{twice: true}},
 	"flush under load lost":       {"disconnect/under load", faults{wc: every(40, func(verbs.WC) []verbs.WC { return nil })}},
 	"dangling Receive unsaid":     {"disconnect/close order", faults{wc: status(verbs.StatusLocalProtection, func(verbs.WC) []verbs.WC { return nil })}},
@@ -118,7 +121,7 @@ type faults struct {
 	onePD, oneCQ, keepValid, lateInvalid, oneKey, lockPosts bool
 	stays, leak, dirty, crooked, goesOn, swallow, keeps     bool
 	torn, narrow, anyKey, anyAccess, noLimits, blind, twice bool
-	listens, reopens, goroutine                             bool
+	listens, reopens, goroutine, mixed                      bool
 	dialErr, listenErr                                      error
 }
 

@@ -246,6 +246,18 @@ func (r *request) Reject(private []byte) error {
 	return r.ConnRequest.Reject(private[:max(0, len(private)+r.f.private)])
 }
 
+// last is the request answered before the one in hand, for mixed.
+var last atomic.Pointer[request]
+
+func (r *request) PrivateData() []byte {
+	if r.f.mixed {
+		if before := last.Swap(r); before != nil {
+			return before.ConnRequest.PrivateData()
+		}
+	}
+	return r.ConnRequest.PrivateData()
+}
+
 func (r *request) Accept(ctx context.Context, qp verbs.QueuePair, p *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	if w, ok := qp.(*queuePair); ok {
 		qp = w.QueuePair
@@ -288,7 +300,7 @@ func (pd *domain) Alloc(n int) ([]byte, error) {
 }
 
 func (pd *domain) Free(buf []byte) error {
-	if whole := pd.crooks[&buf[0]]; whole != nil {
+	if whole := pd.crooks[&buf[:1][0]]; whole != nil {
 		return pd.ProtectionDomain.Free(whole)
 	}
 	return pd.ProtectionDomain.Free(buf)
