@@ -43,6 +43,9 @@ type Reply struct {
 	// xdr.Decoder.ReinsertInOrder takes, which also compares the length with the
 	// count in the stream: a server of version 1 may have counted roundup bytes in (R81, R83).
 	Items []xdr.Item
+
+	// Padding is that of Message, if the server sent it with any (Config.Legacy).
+	Padding Padding
 }
 
 // slot is what a Call in progress needs of the connection.
@@ -218,8 +221,8 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		if len(it.Data) == 0 {
 			continue
 		}
-		if it.Position > 1<<32-1 {
-			return fmt.Errorf("%w: item %d has position %d, which does not fit 32 bits (RFC 8166 §3.4.5)", ErrMessage, i, it.Position)
+		if err := call.reachable(i); err != nil {
+			return err
 		}
 		if err := c.fetch(s, uint32(it.Position), it.Data); err != nil {
 			return err
@@ -300,14 +303,19 @@ func (c *Conn) register(s *slot, to []header.Segment, buf []byte, number int) er
 // fetch offers data to be fetched.
 func (c *Conn) fetch(s *slot, position uint32, data []byte) error {
 	mr, err := c.region(s, data, verbs.AccessRemoteRead, readChunk) // R304
-	if err != nil {
-		return err
+	if err == nil {
+		s.call.Lists.Reads = c.readSegments(s.call.Lists.Reads, position, mr, len(data))
 	}
+	return err
+}
+
+// readSegments appends the segments of a read chunk of n bytes.
+func (c *Conn) readSegments(to []header.ReadSegment, position uint32, mr verbs.MemoryRegion, n int) []header.ReadSegment {
 	var few [4]header.Segment
-	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), len(data), uint32(c.set.SegmentSize)) {
-		s.call.Lists.Reads = append(s.call.Lists.Reads, header.ReadSegment{Position: position, Segment: seg})
+	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), n, uint32(c.set.SegmentSize)) {
+		to = append(to, header.ReadSegment{Position: position, Segment: seg})
 	}
-	return nil
+	return to
 }
 
 // conclude ends the keys of a Call that the peer has not ended. If one cannot be ended the connection goes,
@@ -350,6 +358,7 @@ func (s *slot) filled(chunk int) int {
 func (call *Call) take(e *engine.Call) error {
 	r := &call.reply
 	r.Message = e.Reply
+	r.Padding = Padding(e.Padding)
 	if e.LongReply > 0 {
 		r.Message = call.ReplyBuf[:e.LongReply]
 		xid, typ, _ := header.RPC(r.Message)

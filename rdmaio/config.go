@@ -93,9 +93,17 @@ type Config struct {
 	// they go inline or not at all, and no memory is given to the peer for them (RFC 8167 §5.3).
 	ReverseChunks bool
 
+	// Legacy speaks draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 took something back: a server puts results that
+	// fit nowhere else into memory that the client reads (and says so by RDMA_DONE; if it does not within
+	// WorkTimeout the connection is given up), a client reads them, both take RDMA_MSGP (see Padding).
+	// It is for peers of that time only: a peer by RFC 8166 refuses all of that. Forward direction only.
+	Legacy bool
+
 	// Logger gets what a person may want to know about connections; nil is silent.
 	Logger *slog.Logger
 }
+
+const defaultTimeout = 30 * time.Second
 
 // settings are a Config with its defaults.
 type settings struct {
@@ -148,8 +156,12 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	if role == engine.Responder {
 		s.calls, s.serves = s.serves, s.calls
 	}
-	if sum := s.Credits + s.ReverseCredits; err == nil && sum > a.MaxRecvWR {
-		err = fmt.Errorf("rdmaio: Config.Credits and ReverseCredits are %d together, the device has %d Receives: %w", sum, a.MaxRecvWR, verbs.ErrInvalidValue)
+	sum := s.Credits + s.ReverseCredits
+	if s.Legacy && role == engine.Responder {
+		sum += s.Credits
+	}
+	if err == nil && sum > a.MaxRecvWR {
+		err = fmt.Errorf("rdmaio: Config.Credits (twice for a server with Legacy) and ReverseCredits are %d together, the device has %d Receives: %w", sum, a.MaxRecvWR, verbs.ErrInvalidValue)
 	}
 	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, header1.MostInline)
 	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, header1.MostInline)
@@ -165,7 +177,7 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	off(&s.MaxChunks, 16, math.MaxInt)
 	switch {
 	case s.WorkTimeout == 0:
-		s.WorkTimeout = 30 * time.Second
+		s.WorkTimeout = defaultTimeout
 	case s.WorkTimeout < 0:
 		s.WorkTimeout = 0
 	}

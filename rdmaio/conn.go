@@ -49,6 +49,10 @@ const keepBytes = 16 << 20
 // its Receives posted. Everything is undone by Close.
 func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *shared) (_ *Conn, err error) {
 	credits := set.calls + set.serves
+	recvs := credits
+	if set.Legacy && role == engine.Responder {
+		recvs += set.serves // for RDMA_DONE
+	}
 	c := &Conn{set: set, role: role, handler: h, shared: with, log: newLimited(set.Logger), start: time.Now(), slots: make(chan *slot, set.calls)}
 	t := header.DefaultTerms()
 	c.terms.Store(&t)
@@ -64,11 +68,11 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes})
-	if c.cq, err = dev.CreateCQ(set.SendQueue+credits, c.notify); err != nil {
+	if c.cq, err = dev.CreateCQ(set.SendQueue+recvs, c.notify); err != nil {
 		return nil, err
 	}
 	if c.qp, err = c.pd.CreateQP(verbs.QPConfig{
-		SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: credits,
+		SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: recvs,
 		MaxSendSGE: 1, MaxRecvSGE: 1, Notify: c.lost,
 	}); err != nil {
 		return nil, err
@@ -76,11 +80,15 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	cfg := engine.Config{
 		Role: role, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
+		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
+	}
+	if cfg.DoneTimeout == 0 {
+		cfg.DoneTimeout = defaultTimeout // what a client may read has an end in any case (R109)
 	}
 	if cfg.Send, err = c.buffers(credits, set.InlineSend); err != nil {
 		return nil, err
 	}
-	if cfg.Recv, err = c.buffers(credits, set.InlineRecv); err != nil {
+	if cfg.Recv, err = c.buffers(recvs, set.InlineRecv); err != nil {
 		return nil, err
 	}
 	c.engine = engine.New(cfg)

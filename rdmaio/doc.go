@@ -49,6 +49,14 @@
 // A reverse Call is sent once. The side that listens cannot connect anew (RFC 8167 §5.4), so one that was lost can only
 // be sent again on the next connection that this client makes.
 //
+// # Peers of the draft
+//
+// Config.Legacy is for peers that follow draft-ietf-nfsv4-rpcrdma-08 in what RFC 8166 took back. A server then puts a
+// result that fits neither inline nor in what the client offered into read chunks of the reply; the
+// client reads them and says RDMA_DONE, and the handler's memory comes back then (Request.Reply's done). A client
+// that says nothing for Config.WorkTimeout loses the connection. Both take RDMA_MSGP, whose padding the decoder of
+// the message skips (Padding). Without the switch all that is refused as RFC 8166 has it, and nothing of it is ever sent.
+//
 // # Whose memory
 //
 // Everything a Call names belongs to the transport while Conn.Call runs, and is

@@ -26,6 +26,8 @@ var (
 	// ErrInvalidated: the peer ended a key that it was not given for that Call, or without an agreement; the
 	// connection is gone.
 	ErrInvalidated = engine.ErrInvalidated
+	// ErrNoDone: a client did not read a reply, and say so, in Config.WorkTimeout (Config.Legacy); the connection is gone.
+	ErrNoDone = engine.ErrNoDone
 	// ErrErrors: more Calls of the peer had to be refused than Config.MaxErrors allows; the connection is gone.
 	ErrErrors = engine.ErrErrors
 	// ErrTimeout: posted work did not complete in Config.WorkTimeout; the connection is gone.

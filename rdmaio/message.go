@@ -56,6 +56,14 @@ func (m *Message) check(want uint32) error {
 	return nil
 }
 
+// reachable refuses an item whose position a read chunk cannot have.
+func (m *Message) reachable(i int) error {
+	if at := m.Items[i].Position; at > 1<<32-1 {
+		return fmt.Errorf("%w: item %d has position %d, which does not fit 32 bits (RFC 8166 §3.4.5)", ErrMessage, i, at)
+	}
+	return nil
+}
+
 // size is the length of the message with all items for which back is true put back inline.
 func (m *Message) size(back func(i int) bool) int {
 	n := len(m.Inline)

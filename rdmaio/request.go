@@ -44,6 +44,9 @@ type Request struct {
 	// that begins there is as long as that, roundup perhaps included (R53, R70).
 	Placed []xdr.Item
 
+	// Padding is that of Message, if the client sent it with any (Config.Legacy).
+	Padding Padding
+
 	conn     *Conn
 	req      *engine.Request
 	sink     *mrpool.Buffer // of Message, if it had chunks
@@ -152,6 +155,9 @@ func (r *Request) plan(m *Message) error {
 	}
 	// R97, R98: the reply chunk has to be used. Its contents have all roundup bytes (R95).
 	if room := header.Total(r.req.Lists.Reply); uint64(n) > room {
+		if r.conn.set.Legacy && r.conn.role == engine.Responder && len(writes) == 0 {
+			return r.lend(m)
+		}
 		return &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "see Request.ReplyRoom; the caller's ReplyBuf was too small"}
 	}
 	var err error
@@ -172,12 +178,20 @@ func (r *Request) register(data []byte) (verbs.SGE, error) {
 	if len(data) == 0 {
 		return verbs.SGE{}, nil
 	}
-	mr, err := r.conn.pool.Register(data, 0)
+	mr, err := r.region(data, 0)
 	if err != nil {
 		return verbs.SGE{}, err
 	}
-	r.regions = append(r.regions, mr)
 	return verbs.SGE{MR: mr.MemoryRegion, Length: len(data)}, nil
+}
+
+// region registers memory until the Request is released.
+func (r *Request) region(data []byte, access verbs.Access) (mrpool.Region, error) {
+	mr, err := r.conn.pool.Register(data, access)
+	if err == nil {
+		r.regions = append(r.regions, mr)
+	}
+	return mr, err
 }
 
 // deliver runs the handler.
@@ -188,7 +202,7 @@ func (c *Conn) deliver(q *engine.Request) {
 		q.Owner = r
 	}
 	r.held = true
-	r.Message = q.Message
+	r.Message, r.Padding = q.Message, Padding(q.Padding)
 	for _, p := range q.Placed {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
 	}

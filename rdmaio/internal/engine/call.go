@@ -23,6 +23,13 @@ type Call struct {
 	LongReply int      // bytes of the reply chunk that hold the reply
 	Used      []uint64 // bytes in each write chunk
 	Ended     uint32   // the key in Lists that the peer ended with its Reply; 0: none
+	Padding   Padding  // of Reply
+}
+
+// Padding is that of a message which came as RDMA_MSGP; there is none if Align is 0.
+type Padding struct {
+	Align, Threshold uint32
+	Start            int // offset of the RPC message in the whole one, header included
 }
 
 // PeerError is what the peer found wrong with a message of ours, in its own

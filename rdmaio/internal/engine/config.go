@@ -39,8 +39,16 @@ type Config struct {
 	// Without it a reverse Call that has any is refused (RFC 8167 §5.3; R277).
 	ReverseChunks bool
 
+	// Legacy: forward Replies may have read chunks, which are followed by RDMA_DONE, and RDMA_MSGP is
+	// understood, as draft-ietf-nfsv4-rpcrdma-08 has it and RFC 8166 has not.
+	Legacy bool
+
+	// DoneTimeout is how long a peer may take to read such a Reply, and to say so.
+	DoneTimeout time.Duration
+
 	// Send and Recv have Calls + Serves elements each (R270, R271), which any
-	// message may use. They are as large as the terms may come to be.
+	// message may use; Recv has another Serves of them at a Responder with Legacy, for
+	// RDMA_DONE (R107). They are as large as the terms may come to be.
 	Send, Recv []Buffer
 
 	// SendWRs is the size of the send queue.
@@ -77,10 +85,12 @@ type Stats struct {
 	Pulled, Pushed uint64 // bytes by RDMA Read and RDMA Write, for Calls received
 	ZeroGrants     uint64 // grants of 0, taken as 1
 	OverGrants     uint64 // grants over what was asked for, cut
+	Dones          uint64 // RDMA_DONE messages sent, or received where one was due
 	RemoteEnds     uint64 // keys ended by a Reply: those of the requester, by the responder
 
 	// State.
 	Waiting         int // Calls that wait for a credit, and answers for room in the send queue
+	DonesDue        int // Replies that the peer is still to read
 	PostedRecvs     int // Receives
 	SendQueueFilled int // entries of the send queue in use
 }

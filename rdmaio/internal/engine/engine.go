@@ -19,6 +19,7 @@ var (
 	ErrInternal    = errors.New("rpcrdma: internal error")
 	ErrXIDInUse    = errors.New("rpcrdma: a Call with this XID is in flight on the connection")
 	ErrInvalidated = errors.New("rpcrdma: peer invalidated a key that it must not")
+	ErrNoDone      = errors.New("rpcrdma: peer did not send RDMA_DONE in time for a Reply with read chunks")
 )
 
 // Engine is the state of one connection. It is for one goroutine at a time.
@@ -60,7 +61,9 @@ type Engine struct {
 		since time.Duration
 		n     int
 	}
-	next     *Request // whatever comes is decoded into it
+	next     *Request        // whatever comes is decoded into it
+	due      []*Request      // answered with read chunks, RDMA_DONE still to come; oldest first
+	held     queue[*Request] // answers with read chunks, too many of which are due
 	idleReqs []*Request
 	fills    []chunk.Transfer
 }
@@ -84,7 +87,7 @@ func New(cfg Config) *Engine {
 		terms:   header.DefaultTerms(),
 		table:   make(map[uint32]*pending),
 		credit:  credit.NewRequester(cfg.Calls),
-		grants:  credit.NewResponder(cfg.Serves, cfg.Calls),
+		grants:  credit.NewResponder(cfg.Serves, len(cfg.Recv)-cfg.Serves),
 		recvSGL: make([]verbs.SGE, len(cfg.Recv)),
 		next:    &Request{recv: none},
 	}
@@ -117,6 +120,9 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
 		e.eff.Deadline = e.chains.at(0).deadline
 	}
+	if len(e.due) > 0 && (e.eff.Deadline == 0 || e.due[0].deadline < e.eff.Deadline) {
+		e.eff.Deadline = e.due[0].deadline
+	}
 	return &e.eff
 }
 
@@ -129,7 +135,8 @@ func (e *Engine) Stats() Stats {
 	s := e.stats
 	s.ZeroGrants, s.OverGrants = e.credit.ZeroGrants(), e.credit.OverGrants()
 	s.SendQueueFilled = e.sqUsed
-	s.Waiting = e.waiting.len() + e.answers.len() + e.pulls.len()
+	s.Waiting = e.waiting.len() + e.answers.len() + e.pulls.len() + e.held.len()
+	s.DonesDue = len(e.due)
 	return s
 }
 
@@ -156,6 +163,9 @@ func (e *Engine) event(ev *Event) {
 	case EventTimer:
 		if e.open && e.chains.len() > 0 && e.cfg.ChainTimeout > 0 && e.chains.at(0).deadline <= e.now {
 			e.end(fmt.Errorf("%w (limit %v)", ErrTimeout, e.cfg.ChainTimeout))
+		}
+		if e.open && len(e.due) > 0 && e.due[0].deadline <= e.now { // R109
+			e.end(fmt.Errorf("%w (XID %#08x, limit %v)", ErrNoDone, e.due[0].XID, e.cfg.DoneTimeout))
 		}
 	case EventBroken, EventClose:
 		e.end(ev.Err)
@@ -209,10 +219,17 @@ func (e *Engine) end(err error) {
 		}
 	}
 	for e.chains.len() > 0 {
-		if c := e.chains.pop(); c.req != nil {
+		if c := e.chains.pop(); c.req != nil && !c.req.posted { // else it is due
 			e.lose(c.req)
 		}
 	}
+	for e.held.len() > 0 {
+		e.lose(e.held.pop())
+	}
+	for _, r := range e.due {
+		e.lose(r)
+	}
+	e.due = nil
 	e.sqUsed = 0
 }
 

@@ -125,11 +125,12 @@ func (b *bench) check() {
 	if b.cfg.Role == engine.Responder {
 		ours, theirs = theirs, ours
 	}
-	if b.fail == nil && s.PostedRecvs+theirs.InFlight != len(b.cfg.Recv) {
+	reading := b.cfg.Legacy && b.cfg.Role == engine.Requester // a Receive may be kept until there is a sink
+	if b.fail == nil && !reading && s.PostedRecvs+theirs.InFlight != len(b.cfg.Recv) {
 		b.t.Errorf("%d Receives posted and %d Calls in work, of %d", s.PostedRecvs, theirs.InFlight, len(b.cfg.Recv))
 	}
 	// R270, R271, R283: whatever the peer's Calls take, every Reply due finds a Receive.
-	if b.fail == nil && s.PostedRecvs < ours.InFlight {
+	if b.fail == nil && !reading && s.PostedRecvs < ours.InFlight {
 		b.t.Errorf("%d Receives posted for %d Calls of our own", s.PostedRecvs, ours.InFlight)
 	}
 	if ours.InFlight > b.cfg.Calls || theirs.InFlight > b.cfg.Serves {

@@ -29,9 +29,12 @@ func (e *Engine) pump() {
 				return
 			}
 			e.answers.pop()
-			if r.pulling {
+			switch {
+			case r.pulling:
 				e.pull(r)
-			} else {
+			case r.reply != nil:
+				e.sendDone(r)
+			default:
 				e.send(r)
 			}
 		default:
@@ -110,6 +113,11 @@ func (e *Engine) sent(wc *verbs.WC) {
 	case c.req == nil:
 	case c.pull:
 		e.read(c.req)
+	case c.req.posted: // the peer has still to read
+		c.req.posted = false
+	case c.req.reply != nil: // what it took is the peer's to replace
+		e.credit.Ended()
+		e.eff.Release = append(e.eff.Release, c.req)
 	default:
 		e.eff.Release = append(e.eff.Release, c.req)
 	}

@@ -19,7 +19,11 @@ func (e *Engine) received(wc *verbs.WC) {
 	i, key := int(wc.WRID), wc.InvalidatedRKey
 	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
 	r := e.next
+	r.Padding = Padding{}
 	f := e.codec.Decode(b, &r.hdr)
+	if f == nil && r.hdr.Kind == header.KindPadded {
+		f = e.padded(r, len(b)-len(r.hdr.Payload))
+	}
 	if f != nil {
 		e.stats.Faults++
 	}
@@ -41,7 +45,11 @@ func (e *Engine) received(wc *verbs.WC) {
 		e.request(r, i, f)
 		return
 	case k == answer && e.cfg.Calls > 0:
-		e.response(&r.hdr, f, key)
+		if e.response(r, i, f, key) {
+			return
+		}
+	case k == done:
+		e.doneCame(r.hdr.XID)
 	default: // R110, R281, R325; T117
 		e.stats.Dropped++
 	}
@@ -55,6 +63,7 @@ const (
 	nothing kind = iota // to be dropped
 	call                // of the peer, to be answered
 	answer              // to a Call of our own
+	done                // with the Reads of an answer of ours
 )
 
 // kind tells calls from answers. The two directions share Receives, so nothing but
@@ -72,8 +81,12 @@ func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
 		return forward
 	case m.Kind == header.KindError: // RFC 8166 §4.5: only requesters get one
 		return answer
+	case m.Kind == header.KindDone && e.cfg.Legacy && forward == call:
+		return done
 	case m.Kind == header.KindDone: // RFC 8166 §4.2.4
 		return nothing
+	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && e.reads() && !e.cfg.ReverseChunks && e.outstanding(m.XID):
+		return answer // a whole Reply by read chunk: nobody else has a use for one
 	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && m.Reads[0].Position == 0:
 		return call
 	case m.Kind == header.KindNomsg && len(m.Reads) == 0 && m.HasReply && e.outstanding(m.XID):

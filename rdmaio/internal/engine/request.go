@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -15,6 +17,7 @@ type Request struct {
 	// those are. It is a part of a Receive buffer, or of Sink.
 	Message []byte
 	Placed  []chunk.Placed
+	Padding Padding // of Message
 
 	SinkSize int    // with Effects.Sinks: how much memory to put the message together in
 	Sink     Buffer // what EventSink brings
@@ -25,11 +28,16 @@ type Request struct {
 	// Err is, with Release, why the answer was not sent; nil if it was.
 	Err error
 
-	hdr       header.Message
-	plan      chunk.Plan
-	recv      int    // its Receive, until that is posted again
-	turn      uint64 // its place in the line for the send queue
-	key       uint32 // of its lists, to be ended with the Reply; 0: none
+	hdr  header.Message
+	plan chunk.Plan
+	recv int    // its Receive, until that is posted again
+	turn uint64 // its place in the line for the send queue
+
+	// With Config.Legacy.
+	reply     *pending      // it is no Call but a Reply to ours, with read chunks, and then RDMA_DONE
+	posted    bool          // its answer has read chunks, and the Send has not completed
+	deadline  time.Duration // for RDMA_DONE
+	key       uint32        // of its lists, to be ended with the Reply; 0: none
 	transfers []transfer
 	pulling   bool // queued or posted as RDMA Reads
 	unread    int  // of those, how many wait for their time
@@ -47,6 +55,9 @@ type Answer struct {
 
 	// Long is the reply in registered memory: it goes to the reply chunk, and Payload is ignored.
 	Long verbs.SGE
+	// Reads are read chunks of the reply (Config.Legacy), of memory that the peer may read until
+	// Release. Those of position zero take the place of Payload.
+	Reads []header.ReadSegment
 	// Data is for each write chunk what goes there; a zero length leaves it unused. Its length is that of Lists.Writes.
 	Data []verbs.SGE
 }
@@ -65,7 +76,7 @@ func (r *Request) reset() {
 	clear(r.Answer.Payload)
 	*r = Request{
 		hdr: r.hdr, plan: r.plan, transfers: r.transfers[:0], recv: none,
-		Answer: Answer{Data: r.Answer.Data[:0], Payload: r.Answer.Payload[:0]},
+		Answer: Answer{Data: r.Answer.Data[:0], Payload: r.Answer.Payload[:0], Reads: r.Answer.Reads[:0]},
 	}
 }
 

@@ -17,6 +17,7 @@ type pending struct {
 	xid  uint32
 	call *Call // nil once cancelled
 	sent bool
+	got  bool     // its Reply came, and what that has by read chunk is being read
 	turn uint64   // its place in the line for the send queue
 	keys []uint32 // that a cancelled Call had offered, where its Reply may end one
 }
@@ -31,7 +32,7 @@ func (p *pending) offered(key uint32) bool {
 
 // call takes a Call: it goes out when it has a credit.
 func (e *Engine) call(c *Call) {
-	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.Ended = nil, false, nil, 0, c.Used[:0], 0
+	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.Ended, c.Padding = nil, false, nil, 0, c.Used[:0], 0, Padding{}
 	switch {
 	case !e.open:
 		e.done(c, e.ended)
@@ -94,18 +95,20 @@ func (e *Engine) cancel(xid uint32, c *Call) {
 // outstanding reports whether a Call of ours with this XID is out.
 func (e *Engine) outstanding(xid uint32) bool {
 	p := e.table[xid]
-	return p != nil && p.sent
+	return p != nil && p.sent && !p.got
 }
 
-// response deals with an answer to one of our Calls, which ended key; 0 is none.
-func (e *Engine) response(m *header.Message, f *header.Fault, key uint32) {
-	rpcXID, typ, typed := header.RPC(m.Payload)
+// response deals with an answer to one of our Calls, in Receive i and decoded into e.next, which ended key; 0
+// is none. It reports whether the Receive is still in use.
+func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
+	m := &r.hdr
+	_, typ, typed := header.RPC(m.Payload)
 	p := e.table[m.XID]
-	known := p != nil && p.sent
+	known := e.outstanding(m.XID)
 	if key != 0 {
 		if !known || !p.offered(key) {
 			e.violated(key, fmt.Sprintf("the Reply to XID %#08x, whose Call did not offer it", m.XID))
-			return
+			return true
 		}
 		e.stats.RemoteEnds++
 	}
@@ -118,7 +121,10 @@ func (e *Engine) response(m *header.Message, f *header.Fault, key uint32) {
 	}
 	if !known { // R122, R291; T62, T63, T73
 		e.stats.Dropped++
-		return
+		return false
+	}
+	if f == nil && m.Kind != header.KindError && len(m.Reads) > 0 && e.reads() {
+		return e.fetch(r, i, p, key)
 	}
 	c := p.call
 	e.drop(p)
@@ -129,54 +135,68 @@ func (e *Engine) response(m *header.Message, f *header.Fault, key uint32) {
 		e.ours.Replies++
 	}
 	if c == nil {
-		return // cancelled: T64
+		return false // cancelled: T64
 	}
-	c.Ended = key
+	c.Ended, c.Padding = key, r.Padding
 	switch {
 	case f != nil: // R123: no answer to it, but its RPC ends
 		e.done(c, f)
 	case m.Kind == header.KindError: // R119 to R121
 		e.done(c, &PeerError{Code: m.Err.Code, Low: m.Err.Low, High: m.Err.High})
 	default:
-		f := e.result(c, m, rpcXID, typ, typed)
-		if f == nil {
-			e.done(c, nil)
-			return
+		if len(m.Reads) > 0 { // R326, T70
+			f = &header.Fault{Code: header.FaultReads, Found: uint64(len(m.Reads))}
+		} else if f = e.result(c, m); f == nil {
+			c.Reply = append(c.ReplyTo[:0], m.Payload...)
 		}
-		e.stats.Faults++
-		e.done(c, f)
-		if f.Code == header.FaultReturnMore {
-			e.end(f) // T65: who writes more than it was offered is not to be trusted with memory
-		}
+		e.finish(c, f)
+	}
+	return false
+}
+
+// finish ends a Call whose Reply is good, or is not.
+func (e *Engine) finish(c *Call, f *header.Fault) {
+	if f == nil {
+		e.done(c, nil)
+		return
+	}
+	e.stats.Faults++
+	e.done(c, f)
+	if f.Code == header.FaultReturnMore {
+		e.end(f) // T65: who writes more than it was offered is not to be trusted with memory
 	}
 }
 
-// result checks a Reply against its Call and takes it over (R79 to R87, R98).
-func (e *Engine) result(c *Call, m *header.Message, xid uint32, typ header.MsgType, typed bool) *header.Fault {
-	if len(m.Reads) > 0 { // R326, T70
-		return &header.Fault{Code: header.FaultReads, Found: uint64(len(m.Reads))}
-	}
+// result checks a Reply against its Call, and takes over the lengths (R79 to R87, R98).
+func (e *Engine) result(c *Call, m *header.Message) *header.Fault {
 	var long uint64
 	var f *header.Fault
 	if c.Used, long, f = chunk.Returned(c.Used, &c.Lists, &m.Lists); f != nil {
 		return f
 	}
 	if m.Kind == header.KindNomsg {
+		if len(m.Reads) > 0 {
+			return nil // it is still to be read
+		}
 		if long < 8 { // T69
 			return &header.Fault{Code: header.FaultNoChunk, Where: "reply chunk", Found: long, Want: 8}
 		}
 		c.LongReply = int(long)
 		return nil
 	}
-	switch {
+	return isReply(m.Payload, m.XID)
+}
+
+// isReply checks the head of an RPC message.
+func isReply(b []byte, want uint32) *header.Fault {
+	switch xid, typ, typed := header.RPC(b); {
 	case !typed:
-		return &header.Fault{Code: header.FaultPayload, Found: uint64(len(m.Payload)), Want: 8}
-	case xid != m.XID: // R16
-		return &header.Fault{Code: header.FaultXID, Found: uint64(xid), Want: uint64(m.XID)}
+		return &header.Fault{Code: header.FaultPayload, Found: uint64(len(b)), Want: 8}
+	case xid != want: // R16
+		return &header.Fault{Code: header.FaultXID, Found: uint64(xid), Want: uint64(want)}
 	case typ != header.Reply:
 		return &header.Fault{Code: header.FaultType, Found: uint64(typ), Want: uint64(header.Reply)}
 	}
-	c.Reply = append(c.ReplyTo[:0], m.Payload...)
 	return nil
 }
 

@@ -70,10 +70,18 @@ func (e *Engine) accept(r *Request) *header.Fault {
 	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
 	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
 	r.Lists = r.hdr.Lists
-	if f == nil && r.plan.Reads > 0 && e.terms.Reads < 0 { // R297, T124
-		f = &header.Fault{Code: header.FaultNoReads, Found: uint64(r.plan.Reads)}
+	if f == nil {
+		f = e.readable(r)
 	}
 	return f
+}
+
+// readable refuses RDMA Reads where none were agreed on (R297, T124).
+func (e *Engine) readable(r *Request) *header.Fault {
+	if r.plan.Reads > 0 && e.terms.Reads < 0 {
+		return &header.Fault{Code: header.FaultNoReads, Found: uint64(r.plan.Reads)}
+	}
+	return nil
 }
 
 // sink takes the memory for a Call with chunks: inline bytes and pads go to
@@ -82,6 +90,9 @@ func (e *Engine) sink(r *Request, err error) {
 	switch {
 	case !e.open:
 		e.lose(r)
+		return
+	case err != nil && r.reply != nil:
+		e.fetched(r, err)
 		return
 	case err != nil: // R125: the peer is told
 		e.refuse(r, header.ErrChunk)
@@ -98,8 +109,12 @@ func (e *Engine) sink(r *Request, err error) {
 		}
 	}
 	r.Message, r.Placed = r.Sink.Bytes[:r.plan.Size:r.plan.Size], r.plan.Placed
+	if r.reply != nil { // no answer to come for which it would wait
+		e.postRecv(r.recv)
+		r.recv = none
+	}
 	if r.plan.Reads == 0 { // chunks of no bytes (T40)
-		e.eff.Deliver = append(e.eff.Deliver, r)
+		e.complete(r)
 		return
 	}
 	r.pulling, r.unread = true, r.plan.Reads
@@ -160,16 +175,23 @@ func (e *Engine) read(r *Request) {
 	}
 }
 
-// pulled goes on when a message is complete. One that came by chunk at position
-// zero is looked at now; checks run on our copy only (T84).
+// pulled goes on when a message has been read.
 func (e *Engine) pulled(r *Request) {
 	r.pulling = false
-	if r.hdr.Kind == header.KindNomsg {
-		if xid, typ, ok := header.RPC(r.Message); !ok || xid != r.XID || typ != header.Call {
-			e.stats.Faults++
-			e.refuse(r, header.ErrChunk)
-			return
-		}
+	e.complete(r)
+}
+
+// complete hands on what has been put together. A message whose head came by chunk
+// is looked at now; checks run on our copy only (T84).
+func (e *Engine) complete(r *Request) {
+	if r.reply != nil {
+		e.fetched(r, nil)
+		return
+	}
+	if xid, typ, ok := header.RPC(r.Message); !ok || xid != r.XID || typ != header.Call {
+		e.stats.Faults++
+		e.refuse(r, header.ErrChunk)
+		return
 	}
 	e.eff.Deliver = append(e.eff.Deliver, r)
 }
@@ -191,6 +213,16 @@ func (e *Engine) answer(r *Request) {
 		e.refuse(r, r.Answer.Refuse)
 		return
 	}
+	if len(r.Answer.Reads) > 0 {
+		e.hold(r)
+		return
+	}
+	e.shape(r)
+	e.wait(r)
+}
+
+// shape makes the header of a reply.
+func (e *Engine) shape(r *Request) {
 	long := r.Answer.Long.Length
 	for i, c := range r.hdr.Writes {
 		var sge verbs.SGE
@@ -201,11 +233,11 @@ func (e *Engine) answer(r *Request) {
 	}
 	e.fill(r, r.hdr.Reply, r.Answer.Long)
 	r.hdr.Kind = header.KindMsg
-	if long > 0 {
+	r.hdr.Reads = append(r.hdr.Reads, r.Answer.Reads...)
+	if long > 0 || len(r.hdr.Reads) > 0 && r.hdr.Reads[0].Position == 0 {
 		r.hdr.Kind = header.KindNomsg // R98
 		r.Answer.Payload = r.Answer.Payload[:0]
 	}
-	e.wait(r)
 }
 
 // fill plans the Writes of one item into one chunk, and makes the lengths of the
@@ -237,6 +269,8 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 	r.hdr.Err = header.Error{Code: code, Low: header1.Version, High: header1.Version}
 	r.Answer.Payload = r.Answer.Payload[:0]
 	r.transfers = r.transfers[:0]
+	r.Answer.Reads = r.Answer.Reads[:0]
+	r.hdr.Reads = r.hdr.Reads[:0]
 	e.wait(r)
 }
 
@@ -266,6 +300,7 @@ func (e *Engine) send(r *Request) {
 		// The driver has planned wrongly; the peer still gets its answer (R125).
 		m.Kind, m.Err, r.transfers = header.KindError, header.Error{Code: header.ErrChunk}, r.transfers[:0]
 		r.Err = err
+		m.Reads = m.Reads[:0]
 		buf, n, err = e.message(m, nil)
 	}
 	if err != nil {
@@ -279,6 +314,7 @@ func (e *Engine) send(r *Request) {
 		e.theirs.Replies++
 	}
 	e.stats.Sent++
+	e.expect(r)
 	id := e.begin(len(r.transfers)+1, buf, r, false)
 	for i := range r.transfers {
 		t := &r.transfers[i]

@@ -31,6 +31,8 @@ const (
 	FaultReturnHole                  // segments not filled contiguously
 	FaultType                        // RPC message is no Call, or no Reply, where it should be
 	FaultReverse                     // chunks in a reverse Call, and the option is off
+	FaultPad                         // padding that cannot be
+	FaultPadReads                    // padding and read chunks in one message
 	FaultNoReads                     // a Call that needs RDMA Reads, of which none were agreed on
 )
 
@@ -61,6 +63,8 @@ var faults = [...]struct{ what, rule string }{
 	FaultType:        {"RPC message type %d, expected %d: a Call is 0, a Reply 1", "RFC 5531 §9"},
 	FaultNoReads:     {"%d RDMA Reads needed, agreed on were %d", "draft-ietf-nfsv4-rpcrdma-08 §6.2"},
 	FaultReverse:     {"lists of %d bytes in a reverse Call, without chunks they have %d", "RFC 8167 §5.3"},
+	FaultPad:         {"alignment %d with threshold %d, a power of two and more than 0 expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
+	FaultPadReads:    {"padding and %d read segments, whose positions are not defined then, %d expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
 }
 
 // Fault is what we found wrong in a message of the peer: the rule it breaks,

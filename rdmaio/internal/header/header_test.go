@@ -90,7 +90,7 @@ func TestPrefixAndRPC(t *testing.T) {
 
 // Every code has words and a rule of its own.
 func TestFaultText(t *testing.T) {
-	for c := header.FaultShort; c <= header.FaultReverse; c++ {
+	for c := header.FaultShort; c <= header.FaultNoReads; c++ {
 		f := &header.Fault{Code: c, Where: "read list", Index: 3, Found: 17, Want: 4, Err: io.EOF}
 		if s := f.Error(); strings.Contains(s, "%!") || !strings.Contains(s, "read list 3: ") || f.Rule() == "" {
 			t.Errorf("code %d: %s", c, s)
@@ -99,7 +99,7 @@ func TestFaultText(t *testing.T) {
 			t.Errorf("code %d does not unwrap", c)
 		}
 	}
-	for _, k := range []header.Kind{header.KindMsg, header.KindError, 9} {
+	for _, k := range []header.Kind{header.KindMsg, header.KindError, header.KindPadded, 9} {
 		if k.String() == "" {
 			t.Errorf("kind %d has no name", k)
 		}

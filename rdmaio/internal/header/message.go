@@ -31,10 +31,11 @@ type Kind uint8
 
 // The kinds.
 const (
-	KindMsg   Kind = iota // chunk lists, then the payload stream (RDMA_MSG)
-	KindNomsg             // chunk lists only (RDMA_NOMSG)
-	KindDone              // reads of a Reply are finished (RDMA_DONE); no longer sent
-	KindError             // the peer could not process the header (RDMA_ERROR)
+	KindMsg    Kind = iota // chunk lists, then the payload stream (RDMA_MSG)
+	KindNomsg              // chunk lists only (RDMA_NOMSG)
+	KindDone               // reads of a Reply are finished (RDMA_DONE); withdrawn by RFC 8166
+	KindError              // the peer could not process the header (RDMA_ERROR)
+	KindPadded             // KindMsg with padding before opaque items (RDMA_MSGP); withdrawn too
 )
 
 // String names the kind as the protocol does.
@@ -45,7 +46,7 @@ func (k Kind) String() string {
 	return "?"
 }
 
-var kindNames = [...]string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_DONE", "RDMA_ERROR"}
+var kindNames = [...]string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_DONE", "RDMA_ERROR", "RDMA_MSGP"}
 
 // Lists are the three chunk lists.
 type Lists struct {
@@ -107,6 +108,12 @@ type Error struct {
 	Low, High uint32    // versions that the peer supports, with ErrVers
 }
 
+// Pad is how a message of KindPadded aligns: the data of an opaque item of at least
+// Threshold bytes begins at a multiple of Align (draft-ietf-nfsv4-rpcrdma-08 §3.9).
+type Pad struct {
+	Align, Threshold uint32
+}
+
 // Message is a decoded message, or one to be encoded.
 type Message struct {
 	XID    uint32
@@ -115,13 +122,14 @@ type Message struct {
 	Kind   Kind
 	Lists
 	Err Error
+	Pad Pad
 
-	// Payload is what follows the lists in a KindMsg: a slice of the buffer decoded.
+	// Payload is what follows the lists in a KindMsg or KindPadded: a slice of the buffer decoded.
 	Payload []byte
 }
 
 // Reset empties the message and keeps its memory.
 func (m *Message) Reset() {
 	m.Lists.Reset()
-	m.XID, m.Vers, m.Credit, m.Kind, m.Err, m.Payload = 0, 0, 0, 0, Error{}, nil
+	m.XID, m.Vers, m.Credit, m.Kind, m.Err, m.Pad, m.Payload = 0, 0, 0, 0, Error{}, Pad{}, nil
 }

@@ -29,7 +29,8 @@ type Codec struct {
 //   - FaultVersion: XID, Vers and Credit of m are set, and nothing else (T23)
 //   - all others: the same, the header being one of version 1 that cannot be used
 //
-// An ERROR whose body cannot be read is no fault: its Err.Code is 0 (T72), since
+// What RFC 8166 §4.6 withdrew, RDMA_DONE and RDMA_MSGP, is decoded: whether it is of
+// use is for others to say (A21). An ERROR whose body cannot be read is no fault: its Err.Code is 0 (T72), since
 // it ends an RPC all the same. Work and memory are linear in len(b) (R29 to R31, R324).
 func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	m.Reset()
@@ -47,11 +48,11 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 		return nil
 	case rpcrdma1.ProcError:
 		m.Kind = header.KindError
-	case rpcrdma1.ProcMsg, rpcrdma1.ProcNomsg:
+	case rpcrdma1.ProcMsg, rpcrdma1.ProcNomsg, rpcrdma1.ProcMsgp:
 		if len(b) < minimum {
 			return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: minimum}
 		}
-	default: // RFC 8166 §4.6.1 withdrew RDMA_MSGP (T21)
+	default: // T21
 		return &header.Fault{Code: header.FaultProcedure, Found: uint64(p.Proc), Want: uint64(rpcrdma1.ProcError)}
 	}
 
@@ -70,6 +71,11 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	case rpcrdma1.ProcMsg:
 		m.Kind = header.KindMsg
 		lists(&m.Lists, body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply)
+		m.Payload = c.dec.Rest()
+	case rpcrdma1.ProcMsgp:
+		m.Kind = header.KindPadded
+		m.Pad = header.Pad{Align: body.Msgp.Align, Threshold: body.Msgp.Thresh}
+		lists(&m.Lists, body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply)
 		m.Payload = c.dec.Rest()
 	case rpcrdma1.ProcNomsg:
 		m.Kind = header.KindNomsg

@@ -11,6 +11,8 @@ func Size(m *header.Message) int {
 	switch m.Kind {
 	case header.KindDone:
 		return header.PrefixSize
+	case header.KindPadded:
+		return header.PrefixSize + 8 + m.Lists.Size()
 	case header.KindError:
 		if m.Err.Code == header.ErrVers {
 			return header.PrefixSize + 12 // R115
@@ -34,6 +36,10 @@ func (c *Codec) Append(b []byte, m *header.Message) ([]byte, error) {
 	case header.KindNomsg:
 		body.Proc = rpcrdma1.ProcNomsg
 		body.Nomsg.Reads, body.Nomsg.Writes = unlist(body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply, &m.Lists)
+	case header.KindPadded:
+		body.Proc = rpcrdma1.ProcMsgp
+		body.Msgp.Align, body.Msgp.Thresh = m.Pad.Align, m.Pad.Threshold
+		body.Msgp.Reads, body.Msgp.Writes = unlist(body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply, &m.Lists)
 	case header.KindDone:
 		body.Proc = rpcrdma1.ProcDone
 	case header.KindError:

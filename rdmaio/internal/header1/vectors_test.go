@@ -67,6 +67,23 @@ func vectors() []vector {
 				Lists: header.Lists{Reads: []header.ReadSegment{{Segment: seg(7, 0x800, 0)}}},
 			},
 		}, {
+			name: "R21: MSGP: alignment and threshold before the lists",
+			hex:  "cafe0001 00000001 00000020 00000002 00001000 00000400  00000000 00000000 00000000 " + call,
+			msg: header.Message{
+				XID: 0xcafe0001, Vers: 1, Credit: 32, Kind: header.KindPadded, Payload: callBytes,
+				Pad: header.Pad{Align: 4096, Threshold: 1024},
+			},
+		}, {
+			name: "R21: MSGP with a write chunk and a reply chunk",
+			hex: "cafe0001 00000001 00000020 00000002 00000004 ffffffff 00000000 " +
+				"00000001 00000001 00000011 00000100 00000000 00000000 00000000 " +
+				"00000001 00000000 " + call,
+			msg: header.Message{
+				XID: 0xcafe0001, Vers: 1, Credit: 32, Kind: header.KindPadded, Payload: callBytes,
+				Pad:   header.Pad{Align: 4, Threshold: 0xffffffff},
+				Lists: header.Lists{Writes: [][]header.Segment{{seg(0x11, 0x100, 0)}}, HasReply: true},
+			},
+		}, {
 			name: "R22: DONE is four words",
 			hex:  "cafe0001 00000001 00000020 00000003",
 			msg:  header.Message{XID: 0xcafe0001, Vers: 1, Credit: 32, Kind: header.KindDone},

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// This file is what draft-ietf-nfsv4-rpcrdma-08 has and RFC 8166 §4.6 withdrew: Replies with read
+// chunks, acknowledged by RDMA_DONE, and padding. All of it is behind Config.Legacy, and in the forward
+// direction only (A21).
+
+// mostAlign is the largest alignment that a message can make use of.
+const mostAlign = header1.MostInline
+
+// padded makes a message with padding one without, if it may be used. Where the padding is only who decodes the RPC
+// message can tell: before each opaque item that is long enough (§3.9; R111, R112, T123).
+func (e *Engine) padded(r *Request, start int) *header.Fault {
+	m, p := &r.hdr, r.hdr.Pad
+	switch {
+	case !e.cfg.Legacy: // RFC 8166 §4.6.1
+		return &header.Fault{Code: header.FaultProcedure, Found: 2, Want: 4}
+	case p.Align == 0 || p.Align&(p.Align-1) != 0 || p.Align > mostAlign || p.Threshold == 0:
+		return &header.Fault{Code: header.FaultPad, Found: uint64(p.Align), Want: uint64(p.Threshold)}
+	case len(m.Reads) > 0:
+		return &header.Fault{Code: header.FaultPadReads, Found: uint64(len(m.Reads))}
+	}
+	m.Kind = header.KindMsg
+	r.Padding = Padding{p.Align, p.Threshold, start}
+	return nil
+}
+
+// reads reports whether Replies to our Calls may have read chunks.
+func (e *Engine) reads() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
+
+// fetch takes a Reply with read chunks to the Call p. It goes the way of a Call with read chunks, and then
+// is the RDMA_DONE that the peer waits for, whether it could be used or not. Until that
+// is out the credit of the Call is not free (§3.8; R105, R106).
+func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
+	e.next = e.newRequest()
+	r.XID, r.recv, r.reply = r.hdr.XID, i, p
+	p.got = true
+	e.ours.Replies++
+	c := p.call
+	if c == nil { // cancelled: nobody wants to read it
+		e.fetched(r, nil)
+		return true
+	}
+	c.Ended = key
+	f := e.result(c, &r.hdr)
+	if f == nil {
+		f = r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
+	}
+	if f == nil {
+		f = e.readable(r)
+	}
+	if f != nil {
+		e.fetched(r, f)
+		return true
+	}
+	r.SinkSize = r.plan.Size
+	e.eff.Sinks = append(e.eff.Sinks, r)
+	return true
+}
+
+// fetched ends the Call, unless it was cancelled meanwhile, and queues RDMA_DONE.
+func (e *Engine) fetched(r *Request, err error) {
+	c := r.reply.call
+	e.drop(r.reply)
+	if r.recv != none {
+		e.postRecv(r.recv)
+		r.recv = none
+	}
+	if c != nil {
+		f, _ := err.(*header.Fault) //nolint:errorlint // it is as fetch made it
+		if err == nil {
+			f = isReply(r.Message, r.XID)
+		}
+		switch {
+		case f != nil:
+			e.finish(c, f)
+		case err != nil:
+			e.done(c, err)
+		default:
+			c.Reply = append(c.ReplyTo[:0], r.Message...)
+			e.done(c, nil)
+		}
+	}
+	if !e.open {
+		e.lose(r)
+		return
+	}
+	e.wait(r)
+}
+
+// sendDone posts the RDMA_DONE of a Reply.
+func (e *Engine) sendDone(r *Request) {
+	m := &e.out
+	m.XID, m.Vers, m.Credit, m.Kind = r.XID, header1.Version, e.credit.Want(), header.KindDone
+	buf, n, err := e.message(m, nil)
+	if err != nil {
+		e.end(err)
+		e.lose(r)
+		return
+	}
+	e.stats.Sent++
+	e.stats.Dones++
+	id := e.begin(1, buf, r, false)
+	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, e.cfg.Send[buf].sge(n))
+}
+
+// hold queues an answer with read chunks. It waits while as many are due as Receives were set aside
+// for RDMA_DONE: the peer keeps the credit of that Call, and can go on when it has read the others (§11; R107, R108).
+func (e *Engine) hold(r *Request) {
+	if len(e.due)+e.lined() >= e.spare() {
+		e.held.push(r)
+		return
+	}
+	e.shape(r)
+	e.wait(r)
+}
+
+// spare is how many Receives there are for RDMA_DONE.
+func (e *Engine) spare() int { return len(e.cfg.Recv) - e.cfg.Calls - e.cfg.Serves }
+
+// lined is how many answers with read chunks are in the line.
+func (e *Engine) lined() (n int) {
+	for i := range e.answers.len() {
+		if r := *e.answers.at(i); len(r.Answer.Reads) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// expect counts an answer that is about to be posted, if it has read chunks.
+func (e *Engine) expect(r *Request) {
+	if len(r.hdr.Reads) == 0 || r.hdr.Kind == header.KindError {
+		return
+	}
+	r.posted, r.deadline = true, e.now+e.cfg.DoneTimeout // R109
+	e.due = append(e.due, r)
+}
+
+// doneCame ends an answer that the peer has read, and lets the next one go. One that nobody waits for is dropped (R110; T122).
+func (e *Engine) doneCame(xid uint32) {
+	i := slices.IndexFunc(e.due, func(r *Request) bool { return r.XID == xid })
+	if i < 0 {
+		e.stats.Dropped++
+		return
+	}
+	e.stats.Dones++
+	r := e.due[i]
+	e.due = slices.Delete(e.due, i, i+1)
+	r.hdr.Reads = r.hdr.Reads[:0]
+	if r.posted {
+		r.posted = false // the completion of its Send is still to come, and releases it
+	} else {
+		e.eff.Release = append(e.eff.Release, r)
+	}
+	if e.held.len() > 0 {
+		h := e.held.pop()
+		e.shape(h)
+		e.wait(h)
+	}
+}

@@ -1,0 +1,395 @@
+package engine_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+)
+
+// newLegacy is newBench with the switch on.
+func newLegacy(t *testing.T, role engine.Role, credits, wrs int) *bench {
+	b := newBench(t, role, credits, wrs)
+	b.cfg.Legacy, b.cfg.DoneTimeout = true, 5*time.Second
+	if role == engine.Responder {
+		for range credits { // R107
+			b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)})
+		}
+	}
+	b.recv, b.open = 0, make([]bool, len(b.cfg.Recv))
+	b.e = engine.New(b.cfg)
+	b.step(engine.Event{Kind: engine.EventStart})
+	b.logged()
+	return b
+}
+
+func doneMsg(t *testing.T, xid uint32) []byte {
+	return unhex(t, fmt.Sprintf("%08x 00000001 00000020 00000003", xid))
+}
+
+// lent is an answer with a read chunk of n bytes at a position.
+func lent(t *testing.T, xid uint32, position uint32) engine.Answer {
+	return engine.Answer{
+		Payload: [][]byte{unhex(t, fmt.Sprintf("%08x 00000001 00000005", xid))},
+		Reads:   []header.ReadSegment{{Position: position, Segment: header.Segment{Handle: 0xdd, Length: 5, Offset: 0x1000}}},
+	}
+}
+
+// A Reply with read chunks as it goes out, and what it named released by RDMA_DONE, neither before it nor before the
+// Send has completed, in either order (R104, R107, R110; T122).
+func TestLend(t *testing.T) {
+	for _, c := range []struct {
+		position uint32
+		want     string
+	}{
+		{12, "cafe0001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 cafe0001 00000001 00000005"},
+		{0, "cafe0001 00000001 00000004 00000001 00000001 00000000 000000dd 00000005 00000000 00001000 00000000 00000000 00000000"},
+	} {
+		for _, doneFirst := range []bool{false, true} {
+			b := newLegacy(t, engine.Responder, 4, 8)
+			b.receive(0, unhex(t, short(0xcafe0001)))
+			b.answer(lent(t, 0xcafe0001, c.position))
+			if diff := cmp.Diff(unhex(t, c.want), b.sent[0]); diff != "" {
+				t.Error(diff)
+			}
+			steps := []func(){b.complete, func() { b.receive(1, doneMsg(t, 0xcafe0001)) }}
+			if doneFirst {
+				slices.Reverse(steps)
+			}
+			steps[0]()
+			if len(b.out) != 0 {
+				t.Errorf("DONE first %v: released too early", doneFirst)
+			}
+			steps[1]()
+			if len(b.out) != 1 || b.out[0].Err != nil {
+				t.Errorf("DONE first %v: not released", doneFirst)
+			}
+			// Once more, and for what nobody is waited for: dropped.
+			b.receive(2, doneMsg(t, 0xcafe0001))
+			b.receive(3, doneMsg(t, 7))
+			if st := b.e.Stats(); st.Dones != 1 || st.Dropped != 2 || st.DonesDue != 0 || st.PostedRecvs != 8 || b.fail != nil {
+				t.Errorf("%+v, %v", st, b.fail)
+			}
+		}
+	}
+}
+
+// R108, T122: with as many DONEs due as Receives were set aside the next Reply waits, and goes when one has come. The grant stays
+// what it was: DONE never takes the Receive of a Call.
+func TestHoldBack(t *testing.T) {
+	b := newLegacy(t, engine.Responder, 2, 8)
+	for xid := uint32(1); xid <= 2; xid++ {
+		b.receive(b.free(), unhex(t, short(xid)))
+		b.answer(lent(t, xid, 12))
+		b.complete()
+	}
+	b.receive(b.free(), unhex(t, short(3)))
+	b.receive(b.free(), unhex(t, short(4)))
+	b.answer(lent(t, 3, 12))
+	if st := b.e.Stats(); len(b.sent) != 2 || st.Waiting != 1 || st.DonesDue != 2 || st.PostedRecvs != 2 {
+		t.Fatalf("%d sent, %+v", len(b.sent), st)
+	}
+	b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}}) // what lends nothing does not wait
+	if len(b.sent) != 3 || b.sent[2][3] != 4 || b.sent[2][11] != 2 {
+		t.Errorf("the inline Reply: %d sent", len(b.sent))
+	}
+	b.receive(b.free(), doneMsg(t, 2))
+	if len(b.sent) != 4 || b.sent[3][3] != 3 || b.sent[3][11] != 2 {
+		t.Errorf("after DONE: %d sent", len(b.sent))
+	}
+	if st := b.e.Stats(); st.Waiting != 0 || st.DonesDue != 2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// R109, T122: a peer that reads and says nothing has so long and no longer. All that was lent comes back, once.
+func TestNoDone(t *testing.T) {
+	b := newLegacy(t, engine.Responder, 1, 8)
+	b.now = time.Second
+	b.receive(0, unhex(t, short(1)))
+	b.answer(lent(t, 1, 12))
+	if b.at != 2*time.Second {
+		t.Errorf("wants to be woken at %v: the Send is due first", b.at)
+	}
+	b.complete()
+	if b.at != 6*time.Second {
+		t.Errorf("wants to be woken at %v", b.at)
+	}
+	b.receive(1, unhex(t, short(2)))
+	b.answer(lent(t, 2, 12)) // held back
+	b.now = 6*time.Second - 1
+	b.step(engine.Event{Kind: engine.EventTimer})
+	if b.fail != nil {
+		t.Fatal("too early")
+	}
+	b.now++
+	b.step(engine.Event{Kind: engine.EventTimer})
+	if !errors.Is(b.fail, engine.ErrNoDone) || len(b.out) != 2 || b.out[0].Err != b.fail || b.out[1].Err != b.fail {
+		t.Errorf("%v, %d released", b.fail, len(b.out))
+	}
+	// And with the Send still in the queue.
+	b = newLegacy(t, engine.Responder, 1, 8)
+	b.receive(0, unhex(t, short(1)))
+	b.answer(lent(t, 1, 12))
+	b.step(engine.Event{Kind: engine.EventClose, Err: errors.New("the end")})
+	if len(b.out) != 1 {
+		t.Errorf("%d released", len(b.out))
+	}
+}
+
+// lentReply has a chunk of 5 bytes at position 12, or the whole message by chunk.
+func lentReply(t *testing.T, xid uint32, whole bool) []byte {
+	if whole {
+		return unhex(t, fmt.Sprintf("%08x 00000001 00000004 00000001 00000001 00000000 000000dd 0000000c 00000000 00001000 00000000 00000000 00000000", xid))
+	}
+	return unhex(t, fmt.Sprintf("%08x 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 %08x 00000001 00000005 77777777", xid, xid))
+}
+
+// A requester reads what the Reply names, ends its Call with the whole message, and sends DONE with the
+// same XID; the credit is free when that is out (R105, R106; T70).
+func TestFetch(t *testing.T) {
+	b := newLegacy(t, engine.Requester, 2, 8)
+	c := call(0xcafe0001)
+	b.call(c)
+	b.complete()
+	b.logged()
+	b.receive(0, lentReply(t, 0xcafe0001, false))
+	if diff := cmp.Diff("read 5 bytes key 0xdd at 0x1000 signaled\n", b.logged()[len("recv 0\n"):]); diff != "" || len(b.done) != 0 {
+		t.Fatalf("%d ended, %s", len(b.done), diff)
+	}
+	again := call(0xcafe0001)
+	b.call(again)
+	b.receive(1, lentReply(t, 0xcafe0001, false)) // twice the same: nobody waits for it any more
+	if st := b.e.Stats(); !errors.Is(again.Err, engine.ErrXIDInUse) || st.Dropped != 1 || st.InFlight != 1 {
+		t.Errorf("%v, %+v", again.Err, st)
+	}
+	b.complete()
+	if diff := cmp.Diff("cafe0001"+"00000001"+"00000005"+"a5a5a5a5a5000000"+"77777777", hex.EncodeToString(c.Reply)); diff != "" || c.Err != nil {
+		t.Errorf("%v, reply (a5 is what the Read would bring): %s", c.Err, diff)
+	}
+	if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000003"), b.sent[1]); diff != "" {
+		t.Error(diff)
+	}
+	// R106: the DONE has the Call's credit until it is out.
+	b.call(call(2))
+	b.call(call(3))
+	if st := b.e.Stats(); st.InFlight != 2 || st.Waiting != 1 || len(b.out) != 0 {
+		t.Errorf("before DONE is out: %+v", st)
+	}
+	b.complete()
+	if st := b.e.Stats(); st.InFlight != 2 || st.Waiting != 0 || len(b.out) != 1 || st.Dones != 1 || st.PostedRecvs != 2 {
+		t.Errorf("after: %+v", st)
+	}
+}
+
+// What cannot be used ends the RPC with an error, never the connection, and the peer still hears DONE, so that
+// it has its memory back. Without the switch it hears nothing (R113, R326; T70).
+func TestFetchRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		msg  []byte
+		err  string
+	}{
+		{"overlapping chunks", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000001 00000010 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 00000001 00000001 00000005"), "position 16 lies within the chunk before it"},
+		{"4 GiB", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd ffffffff 00000000 00001000 00000000 00000000 00000000 00000001 00000001 00000005"), "bytes or more in chunks"},
+		{"another XID within", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 00000002 00000001 00000005"), "XID of the RPC message is 0x2"},
+		{"a write chunk that nobody offered", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000001 00000000 00000000 00000000 00000001 00000001 00000005"), "1 elements returned, 0 offered"},
+		{"by chunk, and no Reply", lentReply(t, 1, true), "XID of the RPC message is 0xa5a5a5a5"},
+		{"its type by chunk", unhex(t, "00000001 00000001 00000004 00000000 00000001 00000004 000000dd 00000004 00000000 00001000 00000000 00000000 00000000 00000001 00000001"), "RPC message type 2779096485"},
+	} {
+		for _, legacy := range []bool{true, false} {
+			b := newLegacy(t, engine.Requester, 2, 8)
+			if !legacy {
+				b = newBench(t, engine.Requester, 2, 8)
+			}
+			mine := call(1)
+			b.call(mine)
+			b.complete()
+			b.receive(0, c.msg)
+			for len(b.ids) > 0 {
+				b.complete()
+			}
+			if !legacy {
+				if st := b.e.Stats(); st.Dones != 0 || len(b.sent) != 1 || c.name != "by chunk, and no Reply" && mine.Err == nil {
+					t.Errorf("%s, without the switch: %v, %+v", c.name, mine.Err, st)
+				}
+				continue
+			}
+			if mine.Err == nil || !contains(mine.Err.Error(), c.err) {
+				t.Errorf("%s: %v", c.name, mine.Err)
+			}
+			if st := b.e.Stats(); st.Dones != 1 || st.Faults != 1 || st.InFlight != 0 || st.PostedRecvs != 2 || b.fail != nil || len(b.out) != 1 {
+				t.Errorf("%s: %+v, %v", c.name, st, b.fail)
+			}
+		}
+	}
+}
+
+func contains(s, part string) bool {
+	for i := range len(s) - len(part) + 1 {
+		if s[i:i+len(part)] == part {
+			return true
+		}
+	}
+	return false
+}
+
+// A Call that was cancelled: before its Reply nothing is read, during the Read nobody gets it, and DONE goes out both times.
+// And the end of the connection during the Read ends the Call and gives the memory back.
+func TestFetchCancelled(t *testing.T) {
+	for _, when := range []string{"before", "during", "lost"} {
+		b := newLegacy(t, engine.Requester, 2, 8)
+		c := call(1)
+		b.call(c)
+		b.complete()
+		b.logged()
+		cancel := engine.Event{Kind: engine.EventCancel, XID: 1, Call: c}
+		if when == "before" {
+			b.step(cancel)
+			b.receive(0, lentReply(t, 1, false))
+			if diff := cmp.Diff("recv 0\nsend 16 bytes signaled|solicited\n", b.logged()); diff != "" {
+				t.Error(diff)
+			}
+			b.complete()
+		} else {
+			b.receive(0, lentReply(t, 1, false))
+			if when == "lost" {
+				b.step(engine.Event{Kind: engine.EventBroken, Err: errors.New("lost")})
+				if len(b.done) != 1 || c.Err != b.fail || len(b.out) != 1 {
+					t.Errorf("%d ended with %v, %d released", len(b.done), c.Err, len(b.out))
+				}
+				continue
+			}
+			b.step(cancel)
+			b.complete()
+			b.complete()
+		}
+		if st := b.e.Stats(); len(b.done) != 1 || c.Reply != nil || st.Dones != 1 || st.InFlight != 0 || len(b.out) != 1 || st.PostedRecvs != 2 {
+			t.Errorf("%s: %+v", when, st)
+		}
+	}
+}
+
+// R111 to R113, T123: padding that cannot be is ERR_CHUNK, and so is all padding without the switch; good padding
+// is told with the message, and not with the next.
+func TestPadding(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		align, threshold uint32
+		reads            string
+		legacy, good     bool
+	}{
+		{"good", 4096, 1024, "00000000 ", true, true},
+		{"the least", 1, 1, "00000000 ", true, true},
+		{"the most", 1 << 18, 0xffffffff, "00000000 ", true, true},
+		{"without the switch", 4096, 1024, "00000000 ", false, false},
+		{"align 0", 0, 1024, "00000000 ", true, false},
+		{"align 3", 3, 1024, "00000000 ", true, false},
+		{"align 2^31", 1 << 31, 1024, "00000000 ", true, false},
+		{"align beyond what a message may have", 1 << 19, 1024, "00000000 ", true, false},
+		{"threshold 0", 4, 0, "00000000 ", true, false},
+		{"and read chunks", 4, 1024, readKey, true, false},
+	} {
+		msg := unhex(t, fmt.Sprintf("cafe0001 00000001 00000020 00000002 %08x %08x %s 00000000 00000000 %s", c.align, c.threshold, c.reads, rpcCall))
+		b := newLegacy(t, engine.Responder, 2, 8)
+		if !c.legacy {
+			b = newBench(t, engine.Responder, 2, 8)
+		}
+		b.receive(0, msg)
+		b.receive(1, unhex(t, short(2)))
+		if !c.good {
+			if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000004 00000002"), b.sent[0]); diff != "" || len(b.reqs) != 1 {
+				t.Errorf("%s: %d served, %s", c.name, len(b.reqs), diff)
+			}
+			continue
+		}
+		if len(b.reqs) != 2 {
+			t.Fatalf("%s: %d served", c.name, len(b.reqs))
+		}
+		want := engine.Padding{Align: c.align, Threshold: c.threshold, Start: 36}
+		if diff := cmp.Diff([]engine.Padding{want, {}}, []engine.Padding{b.reqs[0].Padding, b.reqs[1].Padding}); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+		if p := b.sent[0][15]; p != 0 {
+			t.Errorf("%s: answered by procedure %d", c.name, p)
+		}
+	}
+	// That of a message which was dropped is not the next one's.
+	b := newLegacy(t, engine.Responder, 2, 8)
+	b.receive(0, unhex(t, "00000001 00000001 00000004 00000002 00000040 00000008 00000000 00000000 00000000 00000001 00000001 00000000"))
+	b.receive(0, unhex(t, short(2)))
+	if len(b.reqs) != 1 || b.reqs[0].Padding != (engine.Padding{}) {
+		t.Errorf("%d served, the first with %+v", len(b.reqs), b.reqs[0].Padding)
+	}
+	// A Reply's goes to the Call.
+	b = newLegacy(t, engine.Requester, 2, 8)
+	c := call(1)
+	b.call(c)
+	b.receive(0, unhex(t, "00000001 00000001 00000004 00000002 00000040 00000008 00000000 00000000 00000000 00000001 00000001 00000000"))
+	if diff := cmp.Diff(engine.Padding{Align: 64, Threshold: 8, Start: 36}, c.Padding); diff != "" || c.Err != nil {
+		t.Errorf("%v %s", c.Err, diff)
+	}
+}
+
+// Any order of everything with Replies that lend: no more DONEs are due than there are Receives for, all is released
+// once, and it comes to rest.
+func TestRandomLegacy(t *testing.T) {
+	held := 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		const credits = 3
+		b := newLegacy(t, engine.Responder, credits, 1+r.IntN(4))
+		var unread []uint32
+		out, xid := 0, uint32(0)
+		for step := 0; step < 200 || len(b.reqs)+len(unread)+len(b.ids) > 0; step++ {
+			if step > 5000 {
+				t.Fatalf("seed %d: stuck with %+v", seed, b.e.Stats())
+			}
+			for ; out < len(b.sent); out++ {
+				if m := b.sent[out]; m[19] == 1 { // has a read list
+					unread = append(unread, uint32(m[2])<<8|uint32(m[3]))
+				}
+			}
+			switch k := r.IntN(5); {
+			case k == 0 && step < 200 && b.e.Stats().InFlight < credits:
+				xid++
+				b.receive(b.free(), unhex(t, short(xid)))
+			case k == 1 && len(b.reqs) > 0:
+				a := engine.Answer{Payload: [][]byte{make([]byte, 8)}}
+				if r.IntN(3) > 0 {
+					a = lent(t, b.reqs[0].XID, 12)
+				}
+				b.answer(a)
+			case k == 2 && len(b.ids) > 0:
+				b.complete()
+			case k == 3 && len(unread) > 0:
+				i := r.IntN(len(unread))
+				b.receive(b.free(), doneMsg(t, unread[i]))
+				unread = slices.Delete(unread, i, i+1)
+			case k == 4 && r.IntN(20) == 0:
+				b.receive(b.free(), doneMsg(t, 0xffff)) // nobody's
+			}
+			st := b.e.Stats()
+			if st.DonesDue > credits {
+				t.Fatalf("seed %d: %d DONEs due", seed, st.DonesDue)
+			}
+			if st.DonesDue == credits && st.Waiting > 0 {
+				held++
+			}
+		}
+		if st := b.e.Stats(); len(b.out) != int(xid) || st.Waiting != 0 || st.DonesDue != 0 || st.PostedRecvs != 2*credits || b.fail != nil {
+			t.Fatalf("seed %d: %d of %d released, %+v", seed, len(b.out), xid, st)
+		}
+	}
+	if held == 0 {
+		t.Error("nothing was ever held back: the test tells too little")
+	}
+}

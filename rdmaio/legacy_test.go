@@ -1,0 +1,232 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// lender answers READs without looking for places: what does not fit is lent to the client.
+type lender struct {
+	file
+	sent chan error
+}
+
+func (l *lender) ServeRPC(r *rdmaio.Request) {
+	m := l.serve(r)
+	if len(r.Places()) == 0 && binary.BigEndian.Uint32(r.Message[20:]) == procRead {
+		// The encoder leaves data out of line only where there are places: cut it out by hand.
+		const head = 24 + 16
+		n := int(binary.BigEndian.Uint32(m.Inline[head:]))
+		e := replyHeader(binary.BigEndian.Uint32(m.Inline))
+		e.reduce = true
+		e.buf = append(e.buf, m.Inline[24:head]...)
+		e.opaque(siteReadData, m.Inline[head+4:head+4+n])
+		m = e.message()
+	}
+	r.Reply(m, func(err error) {
+		if l.sent != nil {
+			l.sent <- err
+		}
+	})
+}
+
+// plainRead is a READ without a place for the data.
+func plainRead(xid uint32, offset uint64, n int) *rdmaio.Call {
+	c := readCall(xid, offset, make([]byte, n))
+	c.Results = nil
+	return c
+}
+
+// R104 to R107: with the switch on at both ends a result that was offered no place comes all the same: the client reads
+// it, says RDMA_DONE, and the server's key ends; and so does a whole long Reply.
+func TestLegacyReply(t *testing.T) { overEach(t, legacyReply) }
+
+func legacyReply(t *testing.T, w *world) {
+	l := &lender{file: file{t: t, data: pattern(60000, 5)}, sent: make(chan error, 1)}
+	long := false
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if long {
+			echo{}.ServeRPC(r)
+			return
+		}
+		l.ServeRPC(r)
+	}), &rdmaio.Config{Legacy: true})
+	c := w.dial(&rdmaio.Config{Legacy: true})
+	for i, n := range []int{3000, 50001} {
+		mark := len(w.rec.Events())
+		reply, err := c.Call(context.Background(), plainRead(uint32(i), 7, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err := readReply(reply); err != nil || !bytes.Equal(data, l.data[7:7+n]) {
+			t.Errorf("%d bytes of %d, %v", len(data), n, err)
+		}
+		if err := <-l.sent; err != nil {
+			t.Errorf("the handler: %v", err)
+		}
+		live, reads := 0, 0
+		for _, e := range w.since(mark) {
+			switch {
+			case e.Device == "client" && e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead:
+				reads++
+			case e.Device != "server" || e.RKey == 0:
+			case e.Kind == trace.Register, e.Kind == trace.Reregister:
+				if live++; e.Access != verbs.AccessRemoteRead {
+					t.Errorf("R304: rights %v", e.Access)
+				}
+			case e.Kind == trace.Invalidate:
+				live--
+			}
+		}
+		if reads != 1 || live != 0 {
+			t.Errorf("%d Reads, %d keys live after done", reads, live)
+		}
+	}
+	long = true
+	e := callHeader(9, 0)
+	e.opaque("item", pattern(3000, 1))
+	call := &rdmaio.Call{Message: e.message()}
+	reply, err := c.Call(context.Background(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := unecho(reply, 0); err != nil || !bytes.Equal(got, whole(call.Message)[8:]) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	counts(t, c, func(st *rdmaio.Stats) bool {
+		return st.Dones == 3 && st.InFlight == 0 && st.SendQueueFilled == 0 && st.Faults+st.Dropped+st.Errors == 0
+	})
+}
+
+// Many callers, few credits: DONE is never without a credit, no Reply waits for ever (R106, R108).
+func TestLegacyBusy(t *testing.T) { overEach(t, legacyBusy) }
+
+func legacyBusy(t *testing.T, w *world) {
+	const callers, each = 12, 30
+	l := &lender{file: file{t: t, data: pattern(60000, 6)}}
+	s := w.serve(l, &rdmaio.Config{Legacy: true, Credits: 3})
+	c := w.dial(&rdmaio.Config{Legacy: true, Credits: 4})
+	var xid atomic.Uint32
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range each {
+				x := xid.Add(1)
+				n := 900 + int(x*97)%3000
+				reply, err := c.Call(context.Background(), plainRead(x, uint64(x), n))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if data, err := readReply(reply); err != nil || !bytes.Equal(data, l.data[x:int(x)+n]) {
+					t.Errorf("%d bytes of %d, %v", len(data), n, err)
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	for _, conn := range []*rdmaio.Conn{c, s.Conns()[0]} {
+		counts(t, conn, func(st *rdmaio.Stats) bool {
+			return st.Calls == callers*each && st.Dones > 0 && st.DonesDue == 0 && st.InFlight == 0 && st.Waiting == 0 &&
+				st.Faults+st.Dropped+st.Errors+st.Excess == 0
+		})
+	}
+	if a, b := c.Stats().Dones, s.Conns()[0].Stats().Dones; a != b {
+		t.Errorf("%d DONEs sent, %d received", a, b)
+	}
+}
+
+// R109, T122: a client that never says DONE loses the connection, and the handler has its memory back.
+func TestLegacyNoDone(t *testing.T) {
+	w := newWorld(t)
+	l := &lender{file: file{t: t, data: pattern(5000, 1)}, sent: make(chan error, 1)}
+	s := w.serve(l, &rdmaio.Config{Legacy: true, WorkTimeout: 30 * time.Millisecond})
+	p := newRaw(t, w.client)
+	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
+		t.Fatal(err)
+	}
+	m := plainRead(0xcafe0001, 0, 4000).Inline
+	p.send(append(unhex(t, head+"00000000 00000000 00000000 00000000"), m...))
+	if got := p.message(2 * time.Second); len(got) < 28+24 || got[19] != 1 {
+		t.Fatalf("reply %x", got)
+	}
+	conn := s.Conns()[0]
+	if err := <-l.sent; !errors.Is(err, rdmaio.ErrNoDone) {
+		t.Errorf("the handler: %v", err)
+	}
+	<-conn.Done()
+	if !errors.Is(conn.Err(), rdmaio.ErrNoDone) {
+		t.Errorf("ended with %v", conn.Err())
+	}
+	<-p.lost
+}
+
+// T70, R326: a client by RFC 8166 makes an error of such a Reply, and reads nothing; and a server by it offers none.
+func TestLegacyOneSide(t *testing.T) {
+	for _, server := range []bool{true, false} {
+		w := newWorld(t)
+		l := &lender{file: file{t: t, data: pattern(5000, 1)}, sent: make(chan error, 1)}
+		w.serve(l, &rdmaio.Config{Legacy: server, WorkTimeout: 30 * time.Millisecond})
+		c := w.dial(&rdmaio.Config{Legacy: !server})
+		_, err := c.Call(context.Background(), plainRead(1, 0, 4000))
+		var f *rdmaio.Fault
+		var pe *rdmaio.PeerError
+		if server != errors.As(err, &f) || server == errors.As(err, &pe) {
+			t.Errorf("switch at the server %v: %v", server, err)
+		}
+		if n := count(w.since(0), func(e *trace.Event) bool { return e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead }); n != 0 {
+			t.Errorf("%d Reads", n)
+		}
+		if err := <-l.sent; err == nil {
+			t.Error("the handler was told that all is well")
+		}
+	}
+}
+
+// R111, A20: what to skip, by a message whose data is aligned by hand; and no number of the peer leads to a skip
+// beyond its alignment (T123).
+func TestPaddingSkip(t *testing.T) {
+	w := newWorld(t)
+	got := make(chan string, 1)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		const at = 40 + 4 // behind the length word
+		n := int(binary.BigEndian.Uint32(r.Message[40:]))
+		skip := r.Padding.Skip(at, n)
+		got <- fmt.Sprintf("%d %q", skip, r.Message[min(at+skip, len(r.Message)):])
+		quick(nil).ServeRPC(r)
+	}), &rdmaio.Config{Legacy: true})
+	p := newRaw(t, w.client)
+	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ align, threshold, want string }{
+		{"00000080", "00000008", `48 "aligned."`},
+		{"00000080", "00000009", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`}, // 8 bytes are under the threshold
+		{"00040000", "00000001", `262064 ""`},                                                 // past the end: the decoder's to refuse
+		{"00000001", "00000001", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`},
+	} {
+		m := unhex(t, head+"00000002 "+c.align+c.threshold+"00000000 00000000 00000000"+goodCall+"00000008")
+		m = append(m, bytes.Repeat([]byte("p"), 48)...) // header 36, Call 40, length 4: data at 128
+		p.send(append(m, "aligned."...))
+		if s := <-got; s != c.want {
+			t.Errorf("align %s, threshold %s: %s, want %s", c.align, c.threshold, s, c.want)
+		}
+		if p.message(2*time.Second) == nil {
+			t.Fatal("no reply")
+		}
+	}
+}
