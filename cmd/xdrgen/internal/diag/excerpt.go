@@ -134,45 +134,77 @@ func (t *textWriter) line(text string, number int, marks []mark) {
 // of the others below, from right to left.
 func (t *textWriter) signs(v shown, marks []mark) {
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.from - b.from })
-	cells := make([]string, 0, maxColumns)
-	put := func(col, n int, s, tint string) {
-		for len(cells) < col+n {
-			cells = append(cells, " ")
-		}
-		for i := range n {
-			cells[col+i] = t.paint(tint, s)
-		}
-	}
+	var r row
 	for _, fault := range []bool{false, true} { // drawn last, for it is to be seen in any case
 		for _, m := range marks {
 			if (m.sign == "^") == fault {
 				from, to := v.columns(m)
-				put(from, to-from, m.sign, m.tint)
+				r.put(from, strings.Repeat(m.sign, to-from), m.tint)
 			}
 		}
 	}
-	row := strings.Join(cells, "")
-	beside := len(marks) - 1
-	if last := marks[beside]; last.label != "" {
-		row += " " + t.paint(last.tint, last.label)
-	} else {
-		beside++
+	beside := len(marks)
+	if last := marks[beside-1]; last.label != "" {
+		beside--
+		r.put(len(r)+1, last.label, last.tint)
 	}
-	t.below(row)
-	for i := min(beside, len(marks)) - 1; i >= 0; i-- {
+	t.below(t.row(r))
+	for i := beside - 1; i >= 0; i-- {
 		if marks[i].label == "" {
 			continue
 		}
-		cells = cells[:0]
+		r = r[:0]
 		for _, m := range marks[:i] {
 			if from, _ := v.columns(m); m.label != "" {
-				put(from, 1, "|", m.tint)
+				r.put(from, "|", m.tint)
 			}
 		}
 		from, _ := v.columns(marks[i])
-		put(from, 0, "", "")
-		t.below(strings.Join(cells[:min(from, len(cells))], "") + t.paint(marks[i].tint, marks[i].label))
+		r = r[:min(from, len(r))]
+		r.put(from, marks[i].label, marks[i].tint)
+		t.below(t.row(r))
 	}
+}
+
+// row is a line under another, character by character.
+type row []cell
+
+type cell struct {
+	char rune
+	tint string
+}
+
+// put writes s from column col on.
+func (r *row) put(col int, s, tint string) {
+	for _, c := range s {
+		for len(*r) <= col {
+			*r = append(*r, cell{char: ' '})
+		}
+		(*r)[col] = cell{c, tint}
+		col++
+	}
+}
+
+// row paints the stretches of a row.
+func (t *textWriter) row(r row) string {
+	var out strings.Builder
+	for len(r) > 0 {
+		n := 1
+		for n < len(r) && r[n].tint == r[0].tint {
+			n++
+		}
+		var part []rune
+		for _, c := range r[:n] {
+			part = append(part, c.char)
+		}
+		if r[0].tint == "" {
+			out.WriteString(string(part))
+		} else {
+			out.WriteString(t.paint(r[0].tint, string(part)))
+		}
+		r = r[n:]
+	}
+	return out.String()
 }
 
 // shown is the part of a line that is shown.

@@ -187,3 +187,16 @@ func TestMended(t *testing.T) {
 		}
 	}
 }
+
+// TestPainted paints each stretch once.
+func TestPainted(t *testing.T) {
+	all := spans(t, "t.x", "[abc] [def]")
+	var b strings.Builder
+	if err := WriteText(&b, New(DuplicateName, all[1], "m").With(all[0], "first"), TextOptions{Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := blue + "---" + reset + " " + red + "^^^" + reset + "\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in %q", want, b.String())
+	}
+}
