@@ -40,7 +40,7 @@ func (v ReadChunkView) Position() uint32 {
 
 // Target reads field target.
 func (v ReadChunkView) Target() SegmentView {
-	return SegmentView(v[4:])
+	return SegmentView(v[4:20:20])
 }
 
 // WriteChunkView reads a WriteChunk field by field, where it lies on the wire. It is made by
@@ -50,12 +50,12 @@ type WriteChunkView []byte
 // Target reads field target.
 func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	return func(yield func(int, SegmentView) bool) {
-		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, SegmentView(v[off:])) {
+		n := int(xdr.Uint32(v, 0))
+		s := v[4 : 4+16*n]
+		for i := range n {
+			if !yield(i, SegmentView(s[16*i:16*i+16:16*i+16])) {
 				return
 			}
-			off = off + 16
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (v HeaderView) Reads() iter.Seq2[int, ReadChunkView] {
 		off := 0
 		for i := 0; xdr.Uint32(v, off) != 0; i++ {
 			off += 4
-			if !yield(i, ReadChunkView(v[off:])) {
+			if !yield(i, ReadChunkView(v[off:off+20:off+20])) {
 				return
 			}
 			off = off + 20
@@ -89,7 +89,7 @@ func (v HeaderView) Writes() iter.Seq2[int, WriteChunkView] {
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipFixed(v, off, 16)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (v HeaderView) Reply() (x WriteChunkView, ok bool) {
 		return off + 20
 	})
 	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+		return xdr.SkipFixed(v, off, 16)
 	})
 	if xdr.Uint32(v, off) == 0 {
 		return x, false
@@ -118,7 +118,7 @@ func (v HeaderNomsgView) Reads() iter.Seq2[int, ReadChunkView] {
 		off := 0
 		for i := 0; xdr.Uint32(v, off) != 0; i++ {
 			off += 4
-			if !yield(i, ReadChunkView(v[off:])) {
+			if !yield(i, ReadChunkView(v[off:off+20:off+20])) {
 				return
 			}
 			off = off + 20
@@ -137,7 +137,7 @@ func (v HeaderNomsgView) Writes() iter.Seq2[int, WriteChunkView] {
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipFixed(v, off, 16)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (v HeaderNomsgView) Reply() (x WriteChunkView, ok bool) {
 		return off + 20
 	})
 	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+		return xdr.SkipFixed(v, off, 16)
 	})
 	if xdr.Uint32(v, off) == 0 {
 		return x, false
@@ -176,7 +176,7 @@ func (v HeaderPaddedView) Reads() iter.Seq2[int, ReadChunkView] {
 		off := 8
 		for i := 0; xdr.Uint32(v, off) != 0; i++ {
 			off += 4
-			if !yield(i, ReadChunkView(v[off:])) {
+			if !yield(i, ReadChunkView(v[off:off+20:off+20])) {
 				return
 			}
 			off = off + 20
@@ -195,7 +195,7 @@ func (v HeaderPaddedView) Writes() iter.Seq2[int, WriteChunkView] {
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipFixed(v, off, 16)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (v HeaderPaddedView) Reply() (x WriteChunkView, ok bool) {
 		return off + 20
 	})
 	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+		return xdr.SkipFixed(v, off, 16)
 	})
 	if xdr.Uint32(v, off) == 0 {
 		return x, false
@@ -241,7 +241,7 @@ func (v ErrorView) Err() ErrCode {
 func (v ErrorView) Vrange() (x VersionRangeView, ok bool) {
 	switch v.Err() {
 	case ErrVers:
-		return VersionRangeView(v[4:]), true
+		return VersionRangeView(v[4:12:12]), true
 	}
 	return x, false
 }

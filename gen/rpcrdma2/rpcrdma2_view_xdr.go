@@ -94,7 +94,7 @@ func (v ErrorView) Err() ErrCode {
 func (v ErrorView) Versions() (x VersionRangeView, ok bool) {
 	switch v.Err() {
 	case ErrVers:
-		return VersionRangeView(v[4:]), true
+		return VersionRangeView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -130,7 +130,7 @@ func (v ErrorView) MaxSegments() (x uint32, ok bool) {
 func (v ErrorView) WriteResource() (x WriteShortageView, ok bool) {
 	switch v.Err() {
 	case ErrWriteResource:
-		return WriteShortageView(v[4:]), true
+		return WriteShortageView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -156,7 +156,7 @@ func (v ConnPropView) Props() iter.Seq2[int, PropValView] {
 			if !yield(i, PropValView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*PropVal)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -191,7 +191,7 @@ type HeaderPrefixView []byte
 
 // Start reads field rdma_start.
 func (v HeaderPrefixView) Start() CommonView {
-	return CommonView(v[0:])
+	return CommonView(v[0:16:16])
 }
 
 // Flags reads field rdma_flags.
@@ -229,7 +229,7 @@ func (v ReadSegmentView) Position() uint32 {
 
 // Target reads field rdma_target.
 func (v ReadSegmentView) Target() SegmentView {
-	return SegmentView(v[4:])
+	return SegmentView(v[4:20:20])
 }
 
 // WriteChunkView reads a WriteChunk field by field, where it lies on the wire. It is made by
@@ -239,12 +239,12 @@ type WriteChunkView []byte
 // Target reads field rdma_target.
 func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	return func(yield func(int, SegmentView) bool) {
-		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, SegmentView(v[off:])) {
+		n := int(xdr.Uint32(v, 0))
+		s := v[4 : 4+16*n]
+		for i := range n {
+			if !yield(i, SegmentView(s[16*i:16*i+16:16*i+16])) {
 				return
 			}
-			off = off + 16
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (v ChunkListsView) Reads() iter.Seq2[int, ReadSegmentView] {
 		off := 4
 		for i := 0; xdr.Uint32(v, off) != 0; i++ {
 			off += 4
-			if !yield(i, ReadSegmentView(v[off:])) {
+			if !yield(i, ReadSegmentView(v[off:off+20:off+20])) {
 				return
 			}
 			off = off + 20
@@ -283,7 +283,7 @@ func (v ChunkListsView) Writes() iter.Seq2[int, WriteChunkView] {
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipFixed(v, off, 16)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func (v ChunkListsView) Reply() (x WriteChunkView, ok bool) {
 		return off + 20
 	})
 	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.Skip((*WriteChunk)(nil).SkipXDR(nil, v, off))
+		return xdr.SkipFixed(v, off, 16)
 	})
 	if xdr.Uint32(v, off) == 0 {
 		return x, false

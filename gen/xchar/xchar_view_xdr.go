@@ -75,7 +75,7 @@ func (v InitView) Start() iter.Seq2[int, ValueView] {
 			if !yield(i, ValueView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Value)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -84,14 +84,14 @@ func (v InitView) Start() iter.Seq2[int, ValueView] {
 func (v InitView) NoChange() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := xdr.SkipArray(v, 0, func(off int) int {
-			return xdr.Skip((*Value)(nil).SkipXDR(nil, v, off))
+			return xdr.SkipOpaque(v, off+4)
 		})
-		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, off))
+		s := v[off+4 : off+4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (v ReqView) Want() iter.Seq2[int, ValueView] {
 			if !yield(i, ValueView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Value)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -120,12 +120,12 @@ type RespView []byte
 // Done reads field optrsxc_done.
 func (v RespView) Done() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, 0))
+		s := v[4 : 4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -133,15 +133,13 @@ func (v RespView) Done() iter.Seq2[int, uint32] {
 // Rejected reads field optrsxc_rej.
 func (v RespView) Rejected() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := xdr.SkipArray(v, 0, func(off int) int {
-			return off + 4
-		})
-		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		off := xdr.SkipFixed(v, 0, 4)
+		n := int(xdr.Uint32(v, off))
+		s := v[off+4 : off+4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -149,18 +147,14 @@ func (v RespView) Rejected() iter.Seq2[int, uint32] {
 // Pending reads field optrsxc_pend.
 func (v RespView) Pending() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := xdr.SkipArray(v, 0, func(off int) int {
-			return off + 4
-		})
-		off = xdr.SkipArray(v, off, func(off int) int {
-			return off + 4
-		})
-		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		off := xdr.SkipFixed(v, 0, 4)
+		off = xdr.SkipFixed(v, off, 4)
+		n := int(xdr.Uint32(v, off))
+		s := v[off+4 : off+4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -176,7 +170,7 @@ func (v UpdView) Now() ValueView {
 
 // PendClear reads field optuxc_pendclr.
 func (v UpdView) PendClear() bool {
-	off := xdr.Skip((*Value)(nil).SkipXDR(nil, v, 0))
+	off := xdr.SkipOpaque(v, 4)
 	return xdr.Uint32(v, off) != 0
 }
 

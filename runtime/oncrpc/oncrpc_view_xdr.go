@@ -69,7 +69,7 @@ func (v CallBodyView) Cred() OpaqueAuthView {
 
 // Verf reads field verf.
 func (v CallBodyView) Verf() OpaqueAuthView {
-	off := xdr.Skip((*OpaqueAuth)(nil).SkipXDR(nil, v, 16))
+	off := xdr.SkipOpaque(v, 20)
 	return OpaqueAuthView(v[off:])
 }
 
@@ -86,7 +86,7 @@ func (v ReplyDataView) Stat() AcceptStat {
 func (v ReplyDataView) MismatchInfo() (x VersionRangeView, ok bool) {
 	switch v.Stat() {
 	case ProgMismatch:
-		return VersionRangeView(v[4:]), true
+		return VersionRangeView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -102,7 +102,7 @@ func (v AcceptedReplyView) Verf() OpaqueAuthView {
 
 // Data reads field reply_data.
 func (v AcceptedReplyView) Data() ReplyDataView {
-	off := xdr.Skip((*OpaqueAuth)(nil).SkipXDR(nil, v, 0))
+	off := xdr.SkipOpaque(v, 4)
 	return ReplyDataView(v[off:])
 }
 
@@ -119,7 +119,7 @@ func (v RejectedReplyView) Stat() RejectStat {
 func (v RejectedReplyView) MismatchInfo() (x VersionRangeView, ok bool) {
 	switch v.Stat() {
 	case RPCMismatch:
-		return VersionRangeView(v[4:]), true
+		return VersionRangeView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -231,12 +231,12 @@ func (v AuthSysParmsView) GID() uint32 {
 func (v AuthSysParmsView) Gids() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := xdr.SkipOpaque(v, 4)
-		off += 12
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, off+8))
+		s := v[off+8+4 : off+8+4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }

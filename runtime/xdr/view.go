@@ -46,6 +46,10 @@ func SkipArray(b []byte, off int, skip func(off int) int) int {
 	return SkipElements(off+4, int(Uint32(b, off)), skip)
 }
 
+// SkipFixed is the offset after an array of elements of size bytes. For generated
+// code.
+func SkipFixed(b []byte, off, size int) int { return off + 4 + size*int(Uint32(b, off)) }
+
 // SkipElements is the offset after n elements. For generated code.
 func SkipElements(off, n int, skip func(off int) int) int {
 	for range n {

@@ -79,7 +79,7 @@ func (v AttrView) Used() uint64 {
 
 // Device reads field device.
 func (v AttrView) Device() DeviceView {
-	return DeviceView(v[36:])
+	return DeviceView(v[36:44:44])
 }
 
 // Volume reads field volume.
@@ -94,17 +94,17 @@ func (v AttrView) ID() uint64 {
 
 // Accessed reads field accessed.
 func (v AttrView) Accessed() TimeView {
-	return TimeView(v[60:])
+	return TimeView(v[60:68:68])
 }
 
 // Modified reads field modified.
 func (v AttrView) Modified() TimeView {
-	return TimeView(v[68:])
+	return TimeView(v[68:76:76])
 }
 
 // Changed reads field changed.
 func (v AttrView) Changed() TimeView {
-	return TimeView(v[76:])
+	return TimeView(v[76:84:84])
 }
 
 // OptAttrView reads a OptAttr field by field, where it lies on the wire. It is made by
@@ -120,7 +120,7 @@ func (v OptAttrView) Present() bool {
 func (v OptAttrView) Attr() (x AttrView, ok bool) {
 	switch v.Present() {
 	case true:
-		return AttrView(v[4:]), true
+		return AttrView(v[4:88:88]), true
 	}
 	return x, false
 }

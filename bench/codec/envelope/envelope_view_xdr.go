@@ -55,7 +55,7 @@ func (v AccountView) Digest() (x Hash, ok bool) {
 func (v AccountView) Tagged() (x TaggedKeyView, ok bool) {
 	switch v.Kind() {
 	case KeyKindTagged:
-		return TaggedKeyView(v[4:]), true
+		return TaggedKeyView(v[4:44:44]), true
 	}
 	return x, false
 }
@@ -229,7 +229,7 @@ func (v OfferView) Amount() Amount {
 func (v OfferView) Price() PriceView {
 	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
-	return PriceView(v[off+8:])
+	return PriceView(v[off+8 : off+8+8 : off+8+8])
 }
 
 // ID reads field id.
@@ -263,7 +263,7 @@ func (v OptionsView) Inflation() (x AccountView, ok bool) {
 	if xdr.Uint32(v, 0) == 0 {
 		return x, false
 	}
-	return AccountView(v[0+4:]), true
+	return AccountView(v[4:]), true
 }
 
 // ClearFlags reads field clear_flags.
@@ -451,7 +451,7 @@ func (v OperationView) Source() (x AccountView, ok bool) {
 	if xdr.Uint32(v, 0) == 0 {
 		return x, false
 	}
-	return AccountView(v[0+4:]), true
+	return AccountView(v[4:]), true
 }
 
 // Body reads field body.
@@ -517,7 +517,7 @@ func (v BoundsView) Ledger() (x int64, ok bool) {
 	if xdr.Uint32(v, 16) == 0 {
 		return x, false
 	}
-	return int64(xdr.Uint64(v, 16+4)), true
+	return int64(xdr.Uint64(v, 20)), true
 }
 
 // TransactionView reads a Transaction field by field, where it lies on the wire. It is made by
@@ -554,7 +554,9 @@ func (v TransactionView) Bounds() (x BoundsView, ok bool) {
 func (v TransactionView) Memo() MemoView {
 	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	off = xdr.SkipOptional(v, off+12, func(off int) int {
-		return xdr.Skip((*Bounds)(nil).SkipXDR(nil, v, off))
+		return xdr.SkipOptional(v, off+8+8, func(off int) int {
+			return off + 8
+		})
 	})
 	return MemoView(v[off:])
 }
@@ -564,7 +566,9 @@ func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 	return func(yield func(int, OperationView) bool) {
 		off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 		off = xdr.SkipOptional(v, off+12, func(off int) int {
-			return xdr.Skip((*Bounds)(nil).SkipXDR(nil, v, off))
+			return xdr.SkipOptional(v, off+8+8, func(off int) int {
+				return off + 8
+			})
 		})
 		off = xdr.Skip((*Memo)(nil).SkipXDR(nil, v, off))
 		off += 4
@@ -572,7 +576,9 @@ func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 			if !yield(i, OperationView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Operation)(nil).SkipXDR(nil, v, off))
+			off = xdr.Skip((*Body)(nil).SkipXDR(nil, v, xdr.SkipOptional(v, off, func(off int) int {
+				return xdr.Skip((*Account)(nil).SkipXDR(nil, v, off))
+			})))
 		}
 	}
 }
@@ -609,7 +615,7 @@ func (v SignedView) Signatures() iter.Seq2[int, DecoratedView] {
 			if !yield(i, DecoratedView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Decorated)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -639,13 +645,15 @@ func (v BumpedView) Inner() SignedView {
 func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 	return func(yield func(int, DecoratedView) bool) {
 		off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-		off = xdr.Skip((*Signed)(nil).SkipXDR(nil, v, off+8))
+		off = xdr.SkipArray(v, xdr.Skip((*Transaction)(nil).SkipXDR(nil, v, off+8)), func(off int) int {
+			return xdr.SkipOpaque(v, off+4)
+		})
 		off += 4
 		for i := range int(xdr.Uint32(v, off-4)) {
 			if !yield(i, DecoratedView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Decorated)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipOpaque(v, off+4)
 		}
 	}
 }

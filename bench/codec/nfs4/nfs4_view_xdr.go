@@ -74,7 +74,7 @@ func (v Settime4View) SetIt() TimeHow4 {
 func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	switch v.SetIt() {
 	case TimeHow4SetToClientTime4:
-		return Nfstime4View(v[4:]), true
+		return Nfstime4View(v[4:16:16]), true
 	}
 	return x, false
 }
@@ -154,7 +154,11 @@ func (v FsLocations4View) Locations() iter.Seq2[int, FsLocation4View] {
 			if !yield(i, FsLocation4View(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*FsLocation4)(nil).SkipXDR(nil, v, off))
+			off = xdr.SkipArray(v, xdr.SkipArray(v, off, func(off int) int {
+				return xdr.SkipOpaque(v, off)
+			}), func(off int) int {
+				return xdr.SkipOpaque(v, off)
+			})
 		}
 	}
 }
@@ -204,21 +208,19 @@ type Fattr4View []byte
 // Attrmask reads field attrmask.
 func (v Fattr4View) Attrmask() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, 0))
+		s := v[4 : 4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
 
 // AttrVals reads field attr_vals.
 func (v Fattr4View) AttrVals() Attrlist4 {
-	off := xdr.SkipArray(v, 0, func(off int) int {
-		return off + 4
-	})
+	off := xdr.SkipFixed(v, 0, 4)
 	return Attrlist4(xdr.ViewOpaque(v, off))
 }
 
@@ -362,7 +364,7 @@ func (v ACCESS4resView) Status() Nfsstat4 {
 func (v ACCESS4resView) Resok4() (x ACCESS4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return ACCESS4resokView(v[4:]), true
+		return ACCESS4resokView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -378,7 +380,7 @@ func (v CLOSE4argsView) Seqid() Seqid4 {
 
 // OpenStateid reads field open_stateid.
 func (v CLOSE4argsView) OpenStateid() Stateid4View {
-	return Stateid4View(v[4:])
+	return Stateid4View(v[4:20:20])
 }
 
 // CLOSE4resView reads a CLOSE4res field by field, where it lies on the wire. It is made by
@@ -394,7 +396,7 @@ func (v CLOSE4resView) Status() Nfsstat4 {
 func (v CLOSE4resView) OpenStateid() (x Stateid4View, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return Stateid4View(v[4:]), true
+		return Stateid4View(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -435,7 +437,7 @@ func (v COMMIT4resView) Status() Nfsstat4 {
 func (v COMMIT4resView) Resok4() (x COMMIT4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return COMMIT4resokView(v[4:]), true
+		return COMMIT4resokView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -462,7 +464,7 @@ func (v Createtype4View) Linkdata() (x Linktext4, ok bool) {
 func (v Createtype4View) Devdata() (x Specdata4View, ok bool) {
 	switch v.Type() {
 	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
-		return Specdata4View(v[4:]), true
+		return Specdata4View(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -495,18 +497,18 @@ type CREATE4resokView []byte
 
 // Cinfo reads field cinfo.
 func (v CREATE4resokView) Cinfo() ChangeInfo4View {
-	return ChangeInfo4View(v[0:])
+	return ChangeInfo4View(v[0:20:20])
 }
 
 // Attrset reads field attrset.
 func (v CREATE4resokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := 24
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, 20))
+		s := v[24 : 24+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -553,7 +555,7 @@ type DELEGRETURN4argsView []byte
 
 // DelegStateid reads field deleg_stateid.
 func (v DELEGRETURN4argsView) DelegStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // DELEGRETURN4resView reads a DELEGRETURN4res field by field, where it lies on the wire. It is made by
@@ -572,12 +574,12 @@ type GETATTR4argsView []byte
 // AttrRequest reads field attr_request.
 func (v GETATTR4argsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, 0))
+		s := v[4 : 4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -651,7 +653,7 @@ type LINK4resokView []byte
 
 // Cinfo reads field cinfo.
 func (v LINK4resokView) Cinfo() ChangeInfo4View {
-	return ChangeInfo4View(v[0:])
+	return ChangeInfo4View(v[0:20:20])
 }
 
 // LINK4resView reads a LINK4res field by field, where it lies on the wire. It is made by
@@ -667,7 +669,7 @@ func (v LINK4resView) Status() Nfsstat4 {
 func (v LINK4resView) Resok4() (x LINK4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return LINK4resokView(v[4:]), true
+		return LINK4resokView(v[4:24:24]), true
 	}
 	return x, false
 }
@@ -683,7 +685,7 @@ func (v OpenToLockOwner4View) OpenSeqid() Seqid4 {
 
 // OpenStateid reads field open_stateid.
 func (v OpenToLockOwner4View) OpenStateid() Stateid4View {
-	return Stateid4View(v[4:])
+	return Stateid4View(v[4:20:20])
 }
 
 // LockSeqid reads field lock_seqid.
@@ -702,7 +704,7 @@ type ExistLockOwner4View []byte
 
 // LockStateid reads field lock_stateid.
 func (v ExistLockOwner4View) LockStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // LockSeqid reads field lock_seqid.
@@ -732,7 +734,7 @@ func (v Locker4View) OpenOwner() (x OpenToLockOwner4View, ok bool) {
 func (v Locker4View) LockOwner() (x ExistLockOwner4View, ok bool) {
 	switch v.NewLockOwner() {
 	case false:
-		return ExistLockOwner4View(v[4:]), true
+		return ExistLockOwner4View(v[4:24:24]), true
 	}
 	return x, false
 }
@@ -796,7 +798,7 @@ type LOCK4resokView []byte
 
 // LockStateid reads field lock_stateid.
 func (v LOCK4resokView) LockStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // LOCK4resView reads a LOCK4res field by field, where it lies on the wire. It is made by
@@ -812,7 +814,7 @@ func (v LOCK4resView) Status() Nfsstat4 {
 func (v LOCK4resView) Resok4() (x LOCK4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return LOCK4resokView(v[4:]), true
+		return LOCK4resokView(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -884,7 +886,7 @@ func (v LOCKU4argsView) Seqid() Seqid4 {
 
 // LockStateid reads field lock_stateid.
 func (v LOCKU4argsView) LockStateid() Stateid4View {
-	return Stateid4View(v[8:])
+	return Stateid4View(v[8:24:24])
 }
 
 // Offset reads field offset.
@@ -910,7 +912,7 @@ func (v LOCKU4resView) Status() Nfsstat4 {
 func (v LOCKU4resView) LockStateid() (x Stateid4View, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return Stateid4View(v[4:]), true
+		return Stateid4View(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -1041,7 +1043,7 @@ func (v NFSSpaceLimit4View) Filesize() (x uint64, ok bool) {
 func (v NFSSpaceLimit4View) ModBlocks() (x NFSModifiedLimit4View, ok bool) {
 	switch v.Limitby() {
 	case LimitBy4NFSLimitBlocks:
-		return NFSModifiedLimit4View(v[4:]), true
+		return NFSModifiedLimit4View(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -1052,7 +1054,7 @@ type OpenClaimDelegateCur4View []byte
 
 // DelegateStateid reads field delegate_stateid.
 func (v OpenClaimDelegateCur4View) DelegateStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // File reads field file.
@@ -1131,13 +1133,13 @@ func (v OPEN4argsView) Owner() OpenOwner4View {
 
 // Openhow reads field openhow.
 func (v OPEN4argsView) Openhow() Openflag4View {
-	off := xdr.Skip((*OpenOwner4)(nil).SkipXDR(nil, v, 12))
+	off := xdr.SkipOpaque(v, 20)
 	return Openflag4View(v[off:])
 }
 
 // Claim reads field claim.
 func (v OPEN4argsView) Claim() OpenClaim4View {
-	off := xdr.Skip((*OpenOwner4)(nil).SkipXDR(nil, v, 12))
+	off := xdr.SkipOpaque(v, 20)
 	off = xdr.Skip((*Openflag4)(nil).SkipXDR(nil, v, off))
 	return OpenClaim4View(v[off:])
 }
@@ -1148,7 +1150,7 @@ type OpenReadDelegation4View []byte
 
 // Stateid reads field stateid.
 func (v OpenReadDelegation4View) Stateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Recall reads field recall.
@@ -1167,7 +1169,7 @@ type OpenWriteDelegation4View []byte
 
 // Stateid reads field stateid.
 func (v OpenWriteDelegation4View) Stateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Recall reads field recall.
@@ -1177,7 +1179,7 @@ func (v OpenWriteDelegation4View) Recall() bool {
 
 // SpaceLimit reads field space_limit.
 func (v OpenWriteDelegation4View) SpaceLimit() NFSSpaceLimit4View {
-	return NFSSpaceLimit4View(v[20:])
+	return NFSSpaceLimit4View(v[20:32:32])
 }
 
 // Permissions reads field permissions.
@@ -1218,12 +1220,12 @@ type OPEN4resokView []byte
 
 // Stateid reads field stateid.
 func (v OPEN4resokView) Stateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Cinfo reads field cinfo.
 func (v OPEN4resokView) Cinfo() ChangeInfo4View {
-	return ChangeInfo4View(v[16:])
+	return ChangeInfo4View(v[16:36:36])
 }
 
 // Rflags reads field rflags.
@@ -1234,21 +1236,19 @@ func (v OPEN4resokView) Rflags() uint32 {
 // Attrset reads field attrset.
 func (v OPEN4resokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := 44
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, 40))
+		s := v[44 : 44+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
 
 // Delegation reads field delegation.
 func (v OPEN4resokView) Delegation() OpenDelegation4View {
-	off := xdr.SkipArray(v, 40, func(off int) int {
-		return off + 4
-	})
+	off := xdr.SkipFixed(v, 40, 4)
 	return OpenDelegation4View(v[off:])
 }
 
@@ -1294,7 +1294,7 @@ type OpenCONFIRM4argsView []byte
 
 // OpenStateid reads field open_stateid.
 func (v OpenCONFIRM4argsView) OpenStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Seqid reads field seqid.
@@ -1308,7 +1308,7 @@ type OpenCONFIRM4resokView []byte
 
 // OpenStateid reads field open_stateid.
 func (v OpenCONFIRM4resokView) OpenStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // OpenCONFIRM4resView reads a OpenCONFIRM4res field by field, where it lies on the wire. It is made by
@@ -1324,7 +1324,7 @@ func (v OpenCONFIRM4resView) Status() Nfsstat4 {
 func (v OpenCONFIRM4resView) Resok4() (x OpenCONFIRM4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return OpenCONFIRM4resokView(v[4:]), true
+		return OpenCONFIRM4resokView(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -1335,7 +1335,7 @@ type OpenDOWNGRADE4argsView []byte
 
 // OpenStateid reads field open_stateid.
 func (v OpenDOWNGRADE4argsView) OpenStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Seqid reads field seqid.
@@ -1359,7 +1359,7 @@ type OpenDOWNGRADE4resokView []byte
 
 // OpenStateid reads field open_stateid.
 func (v OpenDOWNGRADE4resokView) OpenStateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // OpenDOWNGRADE4resView reads a OpenDOWNGRADE4res field by field, where it lies on the wire. It is made by
@@ -1375,7 +1375,7 @@ func (v OpenDOWNGRADE4resView) Status() Nfsstat4 {
 func (v OpenDOWNGRADE4resView) Resok4() (x OpenDOWNGRADE4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return OpenDOWNGRADE4resokView(v[4:]), true
+		return OpenDOWNGRADE4resokView(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -1422,7 +1422,7 @@ type READ4argsView []byte
 
 // Stateid reads field stateid.
 func (v READ4argsView) Stateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Offset reads field offset.
@@ -1494,12 +1494,12 @@ func (v READDIR4argsView) Maxcount() Count4 {
 // AttrRequest reads field attr_request.
 func (v READDIR4argsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := 28
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, 24))
+		s := v[28 : 28+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -1624,7 +1624,7 @@ type REMOVE4resokView []byte
 
 // Cinfo reads field cinfo.
 func (v REMOVE4resokView) Cinfo() ChangeInfo4View {
-	return ChangeInfo4View(v[0:])
+	return ChangeInfo4View(v[0:20:20])
 }
 
 // REMOVE4resView reads a REMOVE4res field by field, where it lies on the wire. It is made by
@@ -1640,7 +1640,7 @@ func (v REMOVE4resView) Status() Nfsstat4 {
 func (v REMOVE4resView) Resok4() (x REMOVE4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return REMOVE4resokView(v[4:]), true
+		return REMOVE4resokView(v[4:24:24]), true
 	}
 	return x, false
 }
@@ -1666,12 +1666,12 @@ type RENAME4resokView []byte
 
 // SourceCinfo reads field source_cinfo.
 func (v RENAME4resokView) SourceCinfo() ChangeInfo4View {
-	return ChangeInfo4View(v[0:])
+	return ChangeInfo4View(v[0:20:20])
 }
 
 // TargetCinfo reads field target_cinfo.
 func (v RENAME4resokView) TargetCinfo() ChangeInfo4View {
-	return ChangeInfo4View(v[20:])
+	return ChangeInfo4View(v[20:40:40])
 }
 
 // RENAME4resView reads a RENAME4res field by field, where it lies on the wire. It is made by
@@ -1687,7 +1687,7 @@ func (v RENAME4resView) Status() Nfsstat4 {
 func (v RENAME4resView) Resok4() (x RENAME4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return RENAME4resokView(v[4:]), true
+		return RENAME4resokView(v[4:44:44]), true
 	}
 	return x, false
 }
@@ -1809,7 +1809,7 @@ type SETATTR4argsView []byte
 
 // Stateid reads field stateid.
 func (v SETATTR4argsView) Stateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // ObjAttributes reads field obj_attributes.
@@ -1829,12 +1829,12 @@ func (v SETATTR4resView) Status() Nfsstat4 {
 // Attrsset reads field attrsset.
 func (v SETATTR4resView) Attrsset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := 8
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, 4))
+		s := v[8 : 8+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -1850,14 +1850,14 @@ func (v SETCLIENTID4argsView) Client() NFSClientId4View {
 
 // Callback reads field callback.
 func (v SETCLIENTID4argsView) Callback() CbClient4View {
-	off := xdr.Skip((*NFSClientId4)(nil).SkipXDR(nil, v, 0))
+	off := xdr.SkipOpaque(v, 8)
 	return CbClient4View(v[off:])
 }
 
 // CallbackIdent reads field callback_ident.
 func (v SETCLIENTID4argsView) CallbackIdent() uint32 {
-	off := xdr.Skip((*NFSClientId4)(nil).SkipXDR(nil, v, 0))
-	off = xdr.Skip((*CbClient4)(nil).SkipXDR(nil, v, off))
+	off := xdr.SkipOpaque(v, 8)
+	off = xdr.SkipOpaque(v, xdr.SkipOpaque(v, off+4))
 	return xdr.Uint32(v, off)
 }
 
@@ -1888,7 +1888,7 @@ func (v SETCLIENTID4resView) Status() Nfsstat4 {
 func (v SETCLIENTID4resView) Resok4() (x SETCLIENTID4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return SETCLIENTID4resokView(v[4:]), true
+		return SETCLIENTID4resokView(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -1949,7 +1949,7 @@ type WRITE4argsView []byte
 
 // Stateid reads field stateid.
 func (v WRITE4argsView) Stateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Offset reads field offset.
@@ -1999,7 +1999,7 @@ func (v WRITE4resView) Status() Nfsstat4 {
 func (v WRITE4resView) Resok4() (x WRITE4resokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4Nfs4Ok:
-		return WRITE4resokView(v[4:]), true
+		return WRITE4resokView(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -2044,7 +2044,7 @@ func (v NFSArgop4View) Argop() NFSOpnum4 {
 func (v NFSArgop4View) Opaccess() (x ACCESS4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpAccess:
-		return ACCESS4argsView(v[4:]), true
+		return ACCESS4argsView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2053,7 +2053,7 @@ func (v NFSArgop4View) Opaccess() (x ACCESS4argsView, ok bool) {
 func (v NFSArgop4View) Opclose() (x CLOSE4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpClose:
-		return CLOSE4argsView(v[4:]), true
+		return CLOSE4argsView(v[4:24:24]), true
 	}
 	return x, false
 }
@@ -2062,7 +2062,7 @@ func (v NFSArgop4View) Opclose() (x CLOSE4argsView, ok bool) {
 func (v NFSArgop4View) Opcommit() (x COMMIT4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpCommit:
-		return COMMIT4argsView(v[4:]), true
+		return COMMIT4argsView(v[4:16:16]), true
 	}
 	return x, false
 }
@@ -2080,7 +2080,7 @@ func (v NFSArgop4View) Opcreate() (x CREATE4argsView, ok bool) {
 func (v NFSArgop4View) Opdelegpurge() (x DELEGPURGE4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpDelegpurge:
-		return DELEGPURGE4argsView(v[4:]), true
+		return DELEGPURGE4argsView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -2089,7 +2089,7 @@ func (v NFSArgop4View) Opdelegpurge() (x DELEGPURGE4argsView, ok bool) {
 func (v NFSArgop4View) Opdelegreturn() (x DELEGRETURN4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpDelegreturn:
-		return DELEGRETURN4argsView(v[4:]), true
+		return DELEGRETURN4argsView(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -2134,7 +2134,7 @@ func (v NFSArgop4View) Oplockt() (x LOCKT4argsView, ok bool) {
 func (v NFSArgop4View) Oplocku() (x LOCKU4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpLocku:
-		return LOCKU4argsView(v[4:]), true
+		return LOCKU4argsView(v[4:44:44]), true
 	}
 	return x, false
 }
@@ -2170,7 +2170,7 @@ func (v NFSArgop4View) Opopen() (x OPEN4argsView, ok bool) {
 func (v NFSArgop4View) Opopenattr() (x OPENATTR4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpOpenattr:
-		return OPENATTR4argsView(v[4:]), true
+		return OPENATTR4argsView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2179,7 +2179,7 @@ func (v NFSArgop4View) Opopenattr() (x OPENATTR4argsView, ok bool) {
 func (v NFSArgop4View) OpopenConfirm() (x OpenCONFIRM4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpOpenConfirm:
-		return OpenCONFIRM4argsView(v[4:]), true
+		return OpenCONFIRM4argsView(v[4:24:24]), true
 	}
 	return x, false
 }
@@ -2188,7 +2188,7 @@ func (v NFSArgop4View) OpopenConfirm() (x OpenCONFIRM4argsView, ok bool) {
 func (v NFSArgop4View) OpopenDowngrade() (x OpenDOWNGRADE4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpOpenDowngrade:
-		return OpenDOWNGRADE4argsView(v[4:]), true
+		return OpenDOWNGRADE4argsView(v[4:32:32]), true
 	}
 	return x, false
 }
@@ -2206,7 +2206,7 @@ func (v NFSArgop4View) Opputfh() (x PUTFH4argsView, ok bool) {
 func (v NFSArgop4View) Opread() (x READ4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpRead:
-		return READ4argsView(v[4:]), true
+		return READ4argsView(v[4:32:32]), true
 	}
 	return x, false
 }
@@ -2242,7 +2242,7 @@ func (v NFSArgop4View) Oprename() (x RENAME4argsView, ok bool) {
 func (v NFSArgop4View) Oprenew() (x RENEW4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpRenew:
-		return RENEW4argsView(v[4:]), true
+		return RENEW4argsView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -2278,7 +2278,7 @@ func (v NFSArgop4View) Opsetclientid() (x SETCLIENTID4argsView, ok bool) {
 func (v NFSArgop4View) OpsetclientidConfirm() (x SetclientidCONFIRM4argsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpSetclientidConfirm:
-		return SetclientidCONFIRM4argsView(v[4:]), true
+		return SetclientidCONFIRM4argsView(v[4:20:20]), true
 	}
 	return x, false
 }
@@ -2359,7 +2359,7 @@ func (v NFSResop4View) Opcreate() (x CREATE4resView, ok bool) {
 func (v NFSResop4View) Opdelegpurge() (x DELEGPURGE4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpDelegpurge:
-		return DELEGPURGE4resView(v[4:]), true
+		return DELEGPURGE4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2368,7 +2368,7 @@ func (v NFSResop4View) Opdelegpurge() (x DELEGPURGE4resView, ok bool) {
 func (v NFSResop4View) Opdelegreturn() (x DELEGRETURN4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpDelegreturn:
-		return DELEGRETURN4resView(v[4:]), true
+		return DELEGRETURN4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2431,7 +2431,7 @@ func (v NFSResop4View) Oplocku() (x LOCKU4resView, ok bool) {
 func (v NFSResop4View) Oplookup() (x LOOKUP4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpLookup:
-		return LOOKUP4resView(v[4:]), true
+		return LOOKUP4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2440,7 +2440,7 @@ func (v NFSResop4View) Oplookup() (x LOOKUP4resView, ok bool) {
 func (v NFSResop4View) Oplookupp() (x LOOKUPP4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpLookupp:
-		return LOOKUPP4resView(v[4:]), true
+		return LOOKUPP4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2449,7 +2449,7 @@ func (v NFSResop4View) Oplookupp() (x LOOKUPP4resView, ok bool) {
 func (v NFSResop4View) Opnverify() (x NVERIFY4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpNverify:
-		return NVERIFY4resView(v[4:]), true
+		return NVERIFY4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2467,7 +2467,7 @@ func (v NFSResop4View) Opopen() (x OPEN4resView, ok bool) {
 func (v NFSResop4View) Opopenattr() (x OPENATTR4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpOpenattr:
-		return OPENATTR4resView(v[4:]), true
+		return OPENATTR4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2494,7 +2494,7 @@ func (v NFSResop4View) OpopenDowngrade() (x OpenDOWNGRADE4resView, ok bool) {
 func (v NFSResop4View) Opputfh() (x PUTFH4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpPutfh:
-		return PUTFH4resView(v[4:]), true
+		return PUTFH4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2503,7 +2503,7 @@ func (v NFSResop4View) Opputfh() (x PUTFH4resView, ok bool) {
 func (v NFSResop4View) Opputpubfh() (x PUTPUBFH4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpPutpubfh:
-		return PUTPUBFH4resView(v[4:]), true
+		return PUTPUBFH4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2512,7 +2512,7 @@ func (v NFSResop4View) Opputpubfh() (x PUTPUBFH4resView, ok bool) {
 func (v NFSResop4View) Opputrootfh() (x PUTROOTFH4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpPutrootfh:
-		return PUTROOTFH4resView(v[4:]), true
+		return PUTROOTFH4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2566,7 +2566,7 @@ func (v NFSResop4View) Oprename() (x RENAME4resView, ok bool) {
 func (v NFSResop4View) Oprenew() (x RENEW4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpRenew:
-		return RENEW4resView(v[4:]), true
+		return RENEW4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2575,7 +2575,7 @@ func (v NFSResop4View) Oprenew() (x RENEW4resView, ok bool) {
 func (v NFSResop4View) Oprestorefh() (x RESTOREFH4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpRestorefh:
-		return RESTOREFH4resView(v[4:]), true
+		return RESTOREFH4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2584,7 +2584,7 @@ func (v NFSResop4View) Oprestorefh() (x RESTOREFH4resView, ok bool) {
 func (v NFSResop4View) Opsavefh() (x SAVEFH4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpSavefh:
-		return SAVEFH4resView(v[4:]), true
+		return SAVEFH4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2620,7 +2620,7 @@ func (v NFSResop4View) Opsetclientid() (x SETCLIENTID4resView, ok bool) {
 func (v NFSResop4View) OpsetclientidConfirm() (x SetclientidCONFIRM4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpSetclientidConfirm:
-		return SetclientidCONFIRM4resView(v[4:]), true
+		return SetclientidCONFIRM4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2629,7 +2629,7 @@ func (v NFSResop4View) OpsetclientidConfirm() (x SetclientidCONFIRM4resView, ok 
 func (v NFSResop4View) Opverify() (x VERIFY4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpVerify:
-		return VERIFY4resView(v[4:]), true
+		return VERIFY4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2647,7 +2647,7 @@ func (v NFSResop4View) Opwrite() (x WRITE4resView, ok bool) {
 func (v NFSResop4View) OpreleaseLockowner() (x ReleaseLOCKOWNER4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpReleaseLockowner:
-		return ReleaseLOCKOWNER4resView(v[4:]), true
+		return ReleaseLOCKOWNER4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2656,7 +2656,7 @@ func (v NFSResop4View) OpreleaseLockowner() (x ReleaseLOCKOWNER4resView, ok bool
 func (v NFSResop4View) Opillegal() (x ILLEGAL4resView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpIllegal:
-		return ILLEGAL4resView(v[4:]), true
+		return ILLEGAL4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2731,12 +2731,12 @@ func (v CbGETATTR4argsView) Fh() NFSFh4 {
 func (v CbGETATTR4argsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := xdr.SkipOpaque(v, 0)
-		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, xdr.Uint32(v, off)) {
+		n := int(xdr.Uint32(v, off))
+		s := v[off+4 : off+4+4*n]
+		for i := range n {
+			if !yield(i, xdr.Uint32(s, 4*i)) {
 				return
 			}
-			off = off + 4
 		}
 	}
 }
@@ -2774,7 +2774,7 @@ type CbRECALL4argsView []byte
 
 // Stateid reads field stateid.
 func (v CbRECALL4argsView) Stateid() Stateid4View {
-	return Stateid4View(v[0:])
+	return Stateid4View(v[0:16:16])
 }
 
 // Truncate reads field truncate.
@@ -2854,7 +2854,7 @@ func (v NFSCbResop4View) Opcbgetattr() (x CbGETATTR4resView, ok bool) {
 func (v NFSCbResop4View) Opcbrecall() (x CbRECALL4resView, ok bool) {
 	switch v.Resop() {
 	case 4:
-		return CbRECALL4resView(v[4:]), true
+		return CbRECALL4resView(v[4:8:8]), true
 	}
 	return x, false
 }
@@ -2863,7 +2863,7 @@ func (v NFSCbResop4View) Opcbrecall() (x CbRECALL4resView, ok bool) {
 func (v NFSCbResop4View) Opcbillegal() (x CbILLEGAL4resView, ok bool) {
 	switch v.Resop() {
 	case 10044:
-		return CbILLEGAL4resView(v[4:]), true
+		return CbILLEGAL4resView(v[4:8:8]), true
 	}
 	return x, false
 }

@@ -1,6 +1,8 @@
 package gogen
 
 import (
+	"strconv"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -183,7 +185,17 @@ func (g *gen) viewValue(t *ir.Type, buf string, at expr) *jen.Statement {
 	if u.Ref.Kind == ir.Enum {
 		return as(read("Uint32"))
 	}
+	if t.Size.Fixed() {
+		return g.viewName(u.Ref).Call(part(buf, at, fixedLen(t)))
+	}
 	return g.viewName(u.Ref).Call(jen.Id(buf).Index(at().Op(":")))
+}
+
+// part is the n bytes at offset at of the variable buf: the compiler then knows
+// that what is read of them is there.
+func part(buf string, at expr, n int) *jen.Statement {
+	end := plus(at, n)
+	return jen.Id(buf).Index(at().Op(":").Add(end()).Op(":").Add(end()))
 }
 
 func isSeq(t *ir.Type) bool {
@@ -197,6 +209,9 @@ func isSeq(t *ir.Type) bool {
 // viewSeq is an iterator over the elements of the array or list of type t.
 func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
 	elem := t.Elem
+	if elem != nil && elem.Size.Fixed() && fixedLen(elem) > 0 {
+		return g.viewFixed(t, buf, at)
+	}
 	value := func() *jen.Statement { return g.viewValue(elem, buf, id("off")) }
 	typ := func() *jen.Statement { return g.viewType(elem) }
 	skip := func() *jen.Statement { return g.skip(elem, buf, id("off")) }
@@ -240,6 +255,29 @@ func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
 	return jen.Func().Params(jen.Id("yield").Func().Params(jen.Int(), typ()).Bool()).Block(body...)
 }
 
+// viewFixed is an iterator over the elements of an array that all have one size.
+func (g *gen) viewFixed(t *ir.Type, buf string, at offset) *jen.Statement {
+	size, code := fixedLen(t.Elem), at.code()
+	from, n := at.x, expr(func() *jen.Statement { return jen.Lit(int(t.Len)) })
+	if t.Kind == ir.Array {
+		code = append(code, jen.Id("n").Op(":=").Int().Call(jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), at.x())))
+		from, n = plus(at.x, 4), id("n")
+	}
+	times := func(x expr) *jen.Statement {
+		if size == 1 {
+			return x()
+		}
+		return jen.Lit(size).Op("*").Add(x())
+	}
+	value := g.viewValue(t.Elem, "s", func() *jen.Statement { return times(id("i")) })
+	code = append(code,
+		jen.Id("s").Op(":=").Id(buf).Index(from().Op(":").Add(from()).Op("+").Add(times(n))),
+		jen.For(jen.Id("i").Op(":=").Range().Add(n())).Block(
+			jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), value)).Block(jen.Return())),
+	)
+	return jen.Func().Params(jen.Id("yield").Func().Params(jen.Int(), g.viewType(t.Elem)).Bool()).Block(code...)
+}
+
 // offset is where a field begins: a constant, or a variable that statements
 // compute.
 type offset struct {
@@ -281,9 +319,14 @@ func (g *gen) pass(o *offset, t *ir.Type) {
 	o.fixed = 0
 }
 
-// plus is the expression x + n.
+// plus is the expression x + n, a number where x is one.
 func plus(x expr, n int) expr {
-	return func() *jen.Statement { return x().Op("+").Lit(n) }
+	return func() *jen.Statement {
+		if k, err := strconv.Atoi(x().GoString()); err == nil {
+			return jen.Lit(k + n)
+		}
+		return x().Op("+").Lit(n)
+	}
 }
 
 // skip is the offset after the value of type t at offset at.
@@ -304,6 +347,9 @@ func (g *gen) skip(t *ir.Type, buf string, at expr) *jen.Statement {
 	case ir.FixedArray:
 		return jen.Qual(xdrPath, "SkipElements").Call(at(), jen.Lit(int(u.Len)), over(u.Elem))
 	case ir.Array:
+		if u.Elem.Size.Fixed() {
+			return call("SkipFixed", jen.Lit(fixedLen(u.Elem)))
+		}
 		return call("SkipArray", over(u.Elem))
 	case ir.Optional:
 		return call("SkipOptional", over(u.Elem))
@@ -318,7 +364,24 @@ func (g *gen) skip(t *ir.Type, buf string, at expr) *jen.Statement {
 		}
 		return call("SkipList", each)
 	}
+	if d := u.Ref; d.Kind == ir.Struct && d.List == nil && !d.Recursive && variable(d) <= 2 {
+		for _, f := range d.Fields {
+			from := at
+			at = func() *jen.Statement { return g.skip(f.Type, buf, from) }
+		}
+		return at()
+	}
 	return g.skipDecl(u.Ref, buf, at)
+}
+
+// variable is how many fields of struct d have no fixed size.
+func variable(d *ir.Decl) (n int) {
+	for _, f := range d.Fields {
+		if !f.Type.Size.Fixed() {
+			n++
+		}
+	}
+	return n
 }
 
 // skipDecl is skip by the type's own check-only reader.
