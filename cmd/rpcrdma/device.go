@@ -97,7 +97,7 @@ func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 			return nil, &failure{code: exitFailed, stage: "trace", err: err}
 		}
 		f.files = append(f.files, out)
-		cfg.Sink = newLadder(out).add
+		cfg.Sink, cfg.Head = newLadder(out).add, ladderHead
 	}
 	if flags.Pcap != "" {
 		out, err := newFile(flags.Pcap, env)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net"
@@ -418,7 +419,7 @@ func TestTraceAndCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"dial", "post", "complete", "close-qp"} {
+	for _, want := range []string{"dial", "post", "complete", "close-qp", "-->", "<--", "RDMA_MSG; CALL of program 100003 version 3 procedure 0", "RDMA_MSG; REPLY: success"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is not in the trace:\n%s", want, text)
 		}
@@ -433,6 +434,30 @@ func TestTraceAndCapture(t *testing.T) {
 	}
 	if code, _, stderr := try(context.Background(), "ping", "-pcap", filepath.Join(dir, "no", "such"), addr); code != exitFailed || !strings.Contains(stderr, "pcap") {
 		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// What the ladder says of messages, by hand (RFC 8166 §4).
+func TestDescribe(t *testing.T) {
+	for _, tt := range []struct{ hex, want string }{
+		{"0000002a 00000001 00000020 00000004 00000001 00000002 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_VERS, versions 2 to 2"},
+		{"0000002a 00000001 00000020 00000004 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_CHUNK"},
+		{"0000002a 00000001 00000020 00000003", "xid 0x0000002a version 1 credits 32 RDMA_DONE"},
+		{
+			"0000002a 00000001 00000020 00000001 00000001 00000000 000000aa 00000100 00000000 00001000 00000000 " +
+				"00000001 00000001 000000bb 00000200 00000000 00002000 00000000 00000001 00000001 000000cc 00000300 00000000 00003000",
+			"xid 0x0000002a version 1 credits 32 RDMA_NOMSG, read at 0: 256 bytes key 0x000000aa, write 512 bytes key 0x000000bb, reply 768 bytes key 0x000000cc",
+		},
+		{"0000002a 00000001 00000020 00000000 00000000 00000000 00000000 0000002a", "xid 0x0000002a version 1 credits 32 RDMA_MSG; an RPC message that is cut, or none"},
+		{"0000002a", "not decoded: "},
+	} {
+		b, err := hex.DecodeString(strings.ReplaceAll(tt.hex, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := describe(b); got != tt.want && !(strings.HasSuffix(tt.want, ": ") && strings.HasPrefix(got, tt.want)) {
+			t.Errorf("%s\n got %s\nwant %s", tt.hex, got, tt.want)
+		}
 	}
 }
 

@@ -13,7 +13,8 @@ type device struct {
 	t    *Tracer
 	name string
 
-	streams sync.Map // uint32, QueuePair.Num, to *stream; empty without a capture
+	streams  sync.Map // uint32, QueuePair.Num, to *stream; empty without a capture
+	receives sync.Map // the same to *receives; empty without Config.Head
 }
 
 // stream is the capture of a queue pair, nil without one.

@@ -81,7 +81,7 @@ type Event struct {
 	Access         verbs.Access
 	Length         int    // bytes
 	Elements       int    // of the scatter/gather list
-	Head           string // the first bytes of a Send, as many as Config.Head
+	Head           string // the first bytes of a Send, posted or received, as many as Config.Head
 
 	Status    verbs.Status
 	WCOpcode  verbs.WCOpcode
@@ -181,6 +181,9 @@ func (e *Event) completion() string {
 	s := fmt.Sprintf("%v id %#x", e.WCOpcode, e.WRID)
 	if e.WCOpcode == verbs.WCRecv || e.WCOpcode == verbs.WCRDMARead {
 		s += fmt.Sprintf(", %d bytes", e.Length)
+	}
+	if e.Head != "" {
+		s += fmt.Sprintf(", begins %x", e.Head)
 	}
 	if e.InvalidateRKey != 0 {
 		s += fmt.Sprintf(", our key 0x%08x invalidated", e.InvalidateRKey)

@@ -49,6 +49,9 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 	if qp.msgs = pd.dev.newStream(inner.Num()); qp.msgs != nil {
 		pd.dev.streams.Store(inner.Num(), qp.msgs)
 	}
+	if pd.dev.t.cfg.Head > 0 {
+		pd.dev.receives.Store(inner.Num(), new(receives))
+	}
 	pd.dev.emit(Event{Kind: CreateQP, QP: inner.Num()})
 	qp.made.Store(true)
 	return qp, nil

@@ -35,8 +35,8 @@ type Config struct {
 	// same each time.
 	Now func() time.Time
 
-	// Head is how many bytes of each Send its events keep: enough for a
-	// transport's header, say. Default none.
+	// Head is how many bytes of each Send the events keep of its posting, and of its arrival
+	// at the other end: enough for a transport's header, say. Default none.
 	Head int
 
 	// Capture, if not nil, gets the messages too, for Wireshark.
