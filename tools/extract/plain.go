@@ -18,12 +18,13 @@ func plain(lines []string) {
 			s = strings.ReplaceAll(s, "\u00a0", " ")
 		}
 		lines[i] = s
-		markup = markup || tags.MatchString(s)
+		markup = markup || marksUp.MatchString(s)
 	}
 	unquote(lines)
+	verbatim := false
 	for i, s := range lines {
-		if markup && strings.ContainsAny(s, "<>") {
-			s = cdata.ReplaceAllString(tags.ReplaceAllString(s, ""), "")
+		if markup {
+			s, verbatim = untag(s, verbatim)
 		}
 		if strings.IndexByte(s, '&') >= 0 {
 			s = entities.Replace(s)
@@ -32,12 +33,32 @@ func plain(lines []string) {
 	}
 }
 
-var (
-	// The tags that stand around code in HTML and in the XML of RFC 7991. A bound such as <MAX> is none of them.
-	tags = regexp.MustCompile(`</?(?:pre|code|span|sourcecode|artwork|figure|div|html|body|tt|em|strong|a|br|p|t|rfc|front|middle|back|section)(?:[ \t]+[^<>]*)?/?>`)
-	// Where text without entities begins and ends, which may be the line of a tag.
-	cdata = regexp.MustCompile(`<!\[CDATA\[|\]\]>`)
+// untag removes tags from a line. Text of CDATA, which may go on from the line before and on to the next one, is as it
+// stands.
+func untag(s string, verbatim bool) (string, bool) {
+	var out strings.Builder
+	for {
+		sign := "<![CDATA["
+		if verbatim {
+			sign = "]]>"
+		}
+		text, rest, found := strings.Cut(s, sign)
+		if !verbatim {
+			text = tags.ReplaceAllString(text, "")
+		}
+		out.WriteString(text)
+		if !found {
+			return out.String(), verbatim
+		}
+		s, verbatim = rest, !verbatim
+	}
+}
 
+var (
+	// A line that tells HTML and XML: no line of XDR begins so.
+	marksUp = regexp.MustCompile(`(?i)^[ \t]*<(?:!doctype|\?xml|html|pre|rfc|sourcecode|artwork)\b`)
+	// The tags that stand around code in HTML and in the XML of RFC 7991.
+	tags = regexp.MustCompile(`</?(?:pre|code|span|sourcecode|artwork|figure|div|html|body|tt|em|strong|a|br|p|t|rfc|front|middle|back|section)(?:[ \t]+[^<>]*)?/?>`)
 	// XDR has no &, so that these are entities wherever they stand.
 	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'", "&nbsp;", " ",
 		"&#60;", "<", "&#62;", ">", "&#38;", "&", "&#34;", `"`, "&#39;", "'", "&#160;", " ",

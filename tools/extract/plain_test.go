@@ -44,6 +44,7 @@ func TestForms(t *testing.T) {
 		{"XML, escaped", "<artwork type=\"xdr\">\n" + escaped + "</artwork>\n"},
 		{"XML, marked, ended on the last line", "<artwork><![CDATA[\n" + strings.TrimSuffix(before("/// ", proto), "\n") + "]]></artwork></rfc>\n"},
 		{"XML, of another language beside it", "<sourcecode type=\"c\">\nstruct other { int x; };\n</sourcecode>\n<sourcecode type=\"xdr\">\n" + escaped + "</sourcecode>\n"},
+		{"XML, bounds as they stand", "<artwork><![CDATA[\n" + strings.ReplaceAll(proto, "MAX", "t") + "]]></artwork>\n"},
 		{"Markdown", "# Title\n\n```xdr\n" + proto + "```\n\n```c\nstruct other { int x; };\n```\n"},
 		{"Markdown, quoted", "> # Title\n>\n> ~~~ xdr\n" + before("> ", proto) + "> ~~~\n"},
 		{"Markdown, quoted, marked", before("> /// ", proto)},
@@ -66,7 +67,11 @@ func TestForms(t *testing.T) {
 				}
 			}
 			var want []string
-			for _, l := range strings.Split(strings.TrimSpace(proto), "\n") {
+			text := proto
+			if strings.Contains(tt.doc, "<t>") {
+				text = strings.ReplaceAll(proto, "MAX", "t")
+			}
+			for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
 				want = append(want, strings.TrimSpace(l))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -88,7 +93,7 @@ func TestUTF16(t *testing.T) {
 }
 
 func TestPlainKeeps(t *testing.T) {
-	for _, s := range []string{"opaque a<MAX>;", "opaque a<MAX", "> one line", "a < b > c", "   >;", "x & y"} {
+	for _, s := range []string{"opaque a<MAX>;", "opaque a<MAX", "opaque a<t>;", "opaque a<code>;", "> one line", "a < b > c", "   >;", "x & y"} {
 		lines := []string{s, "", s}
 		plain(lines)
 		if lines[0] != s || lines[2] != s {

@@ -146,8 +146,13 @@ func (c *compiler) fromDefine(u *unit, names []missing) bool {
 		for _, f := range u.files {
 			for _, d := range f.CDefs {
 				if d.Name.Name == m.name && !contains(f.Defs, d) {
-					c.report(diag.New(diag.CDefinition, d.Span, "%s is defined for C only: read as a constant", m.name).
-						With(m.at, "used here").Helpf("write const %s = and the value", m.name))
+					r := diag.New(diag.CDefinition, d.Span, "%s is defined for C only: read as a constant", m.name).
+						With(m.at, "used here").Helpf("write const %s = and the value", m.name)
+					if d.Value.Name && c.namesType(u, u.typeNames(), d.Value.Text) {
+						r.Message = m.name + " is defined for C only: read as a type"
+						r = r.Helpf("write typedef %s %s;", d.Value.Text, m.name)
+					}
+					c.report(r)
 					f.Defs = append(f.Defs, d)
 					found = true
 					break
