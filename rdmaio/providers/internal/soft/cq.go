@@ -157,5 +157,6 @@ func (cq *CompletionQueue) Close() error {
 	}
 	cq.closed = true
 	cq.dev.cqs.Add(-1)
+	cq.dev.ledger.remove(cq)
 	return nil
 }

@@ -20,6 +20,7 @@ type Device struct {
 
 	pds, cqs, mrs atomic.Int64
 	allocated     atomic.Int64
+	ledger        ledger
 
 	mu        sync.RWMutex
 	keys      keyGen
@@ -79,8 +80,10 @@ func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, er
 	if entries > d.attrs.MaxCQE {
 		return nil, fmt.Errorf("%s: completion queue of %d entries, limit is %d: %w", d.provider, entries, d.attrs.MaxCQE, verbs.ErrTooLarge)
 	}
+	cq := &CompletionQueue{dev: d, notify: notify, ring: make([]Entry, entries)}
 	d.cqs.Add(1)
-	return &CompletionQueue{dev: d, notify: notify, ring: make([]Entry, entries)}, nil
+	d.ledger.add(cq)
+	return cq, nil
 }
 
 // Resources implements verbs.Device.
@@ -101,7 +104,7 @@ func (d *Device) Resources() verbs.Resources {
 // Close closes the books, if nothing is in them.
 func (d *Device) Close() error {
 	if r := d.Resources(); r != (verbs.Resources{}) {
-		return fmt.Errorf("%s: close device %s: %+v left: %w", d.provider, d.attrs.Name, r, verbs.ErrBusy)
+		return fmt.Errorf("%s: close device %s: %+v left: %w%v", d.provider, d.attrs.Name, r, verbs.ErrBusy, &d.ledger)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,6 +157,7 @@ func (d *Device) Listen(l Listener) error {
 		return err
 	}
 	d.listeners[l] = struct{}{}
+	d.ledger.add(l)
 	return nil
 }
 
@@ -162,6 +166,7 @@ func (d *Device) Unlisten(l Listener) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.listeners, l)
+	d.ledger.remove(l)
 }
 
 // Region finds a region by key; nil if there is none.

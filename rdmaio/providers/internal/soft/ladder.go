@@ -10,6 +10,8 @@ package soft
 //	4  memguard (Linux)    pages that fault before and behind each buffer, and in place of a freed one
 //	5  asan                AddressSanitizer is told of the zones and of freed memory: reads count too
 //
+// The same builds note who made each object of a device: see ledger.
+//
 // Step 2, a word of the heap that the race detector sees in place of mapped
 // memory, begins with a provider that maps memory. A check that fails panics: the
 // fault is in this program, and the stack of the Alloc is in the text.

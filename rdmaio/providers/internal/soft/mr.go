@@ -153,6 +153,7 @@ func (mr *Region) Deregister() error {
 	delete(mr.pd.regions, mr)
 	mr.pd.mu.Unlock()
 	d.mrs.Add(-1)
+	d.ledger.remove(mr)
 	return nil
 }
 

@@ -25,8 +25,10 @@ func (d *Device) AllocPD() (*Domain, error) {
 	if err := d.Usable(); err != nil {
 		return nil, err
 	}
+	pd := &Domain{dev: d, queues: make(map[*QueuePair]Owner), regions: make(map[*Region]struct{}), allocs: make(map[*byte]int)}
 	d.pds.Add(1)
-	return &Domain{dev: d, queues: make(map[*QueuePair]Owner), regions: make(map[*Region]struct{}), allocs: make(map[*byte]int)}, nil
+	d.ledger.add(pd)
+	return pd, nil
 }
 
 // Alloc implements verbs.ProtectionDomain. The memory is Go heap, but in
@@ -53,6 +55,7 @@ func (pd *Domain) Alloc(size int) ([]byte, error) {
 	}
 	pd.allocs[&buf[0]] = size
 	d.allocated.Add(int64(size))
+	d.ledger.add(&buf[0])
 	return buf, nil
 }
 
@@ -76,6 +79,7 @@ func (pd *Domain) Free(buf []byte) error {
 		}
 	}
 	delete(pd.allocs, first)
+	d.ledger.remove(first)
 	pd.heap.free(buf[:1])
 	d.allocated.Add(-int64(size))
 	return nil
@@ -103,6 +107,7 @@ func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 	pd.regions[mr] = struct{}{}
 	pd.mu.Unlock()
 	d.mrs.Add(1)
+	d.ledger.add(mr)
 	return mr, mr.renew(buf, access)
 }
 
@@ -149,6 +154,7 @@ func (pd *Domain) Close() error {
 	pd.closed = true
 	pd.heap.close()
 	pd.dev.pds.Add(-1)
+	pd.dev.ledger.remove(pd)
 	return nil
 }
 

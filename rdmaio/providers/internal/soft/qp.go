@@ -92,6 +92,7 @@ func (q *QueuePair) enter(owner Owner) error {
 		return err
 	}
 	pd.queues[q], pd.dev.queues[q] = owner, owner
+	pd.dev.ledger.add(q)
 	return nil
 }
 
@@ -110,5 +111,6 @@ func (q *QueuePair) Leave() {
 	pd.mu.Unlock()
 	pd.dev.mu.Lock()
 	delete(pd.dev.queues, q)
+	pd.dev.ledger.remove(q)
 	pd.dev.mu.Unlock()
 }
