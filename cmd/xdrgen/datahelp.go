@@ -59,6 +59,7 @@ The way from XDR to JSON and back gives the same bytes.
   float, double            number; "NaN", "NaN:" with its bits in hex, "Infinity", "-Infinity"
   quadruple, opaque        string of hex digits
   string                   string where it is UTF-8, else {"hex": "..."}
+                           of both, {"hex": ...}, {"base64": ...} and {"text": ...} are read too
   bool                     true, false
   enum                     name of the member; a number where an open enum has no name
   struct                   object with all fields

@@ -303,6 +303,9 @@ func TestJSONFaults(t *testing.T) {
 		{"scalars", scalars("c", `true`), `found true, expected the name of a member for color`},
 		{"bytes", `{"fix":"000000","var":"000000000000","s":""}`, `var: offset 22: found 6 bytes, expected at most 5`},
 		{"bytes", `{"fix":"000000","var":"","s":{"hex":"00","x":1}}`, `expected a string, or {"hex": "..."}, for string<8>`},
+		{"bytes", `{"fix":"000000","var":{"base64":"%"},"s":""}`, `found an object, expected a string of hex digits, two a byte, for opaque<5>`},
+		{"bytes", `{"fix":"000000","var":{"hex":"00","text":"a"},"s":""}`, `found an object, expected a string of hex digits`},
+		{"bytes", `{"fix":"000000","var":"","s":{"bytes":"a"}}`, `expected a string, or {"hex": "..."}, for string<8>`},
 		{"bytes", `{"fix":"000000","vat":"","s":""}`, `found no field var of bytes`},
 		{"bytes", `{"fix":"000000","var":"","s":"","ss":""}`, `found "ss", expected a field of bytes`},
 		{"bytes", `{"fix":"000000","fix":"000000"}`, `offset 16: found key "fix" twice in one object`},
@@ -360,5 +363,28 @@ func TestFind(t *testing.T) {
 	}
 	if n := len(Names(u)); n != 15+3*2 {
 		t.Errorf("%d names", n)
+	}
+}
+
+// TestByteForms reads opaque data and strings in all forms.
+func TestByteForms(t *testing.T) {
+	u := sampleUnit(t)
+	bytes, err := Find(u, "bytes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`{"fix":"616263","var":"6465","s":"fg"}`,
+		`{"fix":{"text":"abc"},"var":{"base64":"ZGU="},"s":{"hex":"6667"}}`,
+		`{"fix":{"base64":"YWJj"},"var":{"hex":"6465"},"s":{"text":"fg"}}`,
+	} {
+		v, err := ParseJSON([]byte(text), bytes, "", Limits{Values: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Encode(v)
+		if want := "abc\x00\x00\x00\x00\x02de\x00\x00\x00\x00\x00\x02fg\x00\x00"; err != nil || string(got) != want {
+			t.Errorf("%s: %q %v, expected %q", text, got, err, want)
+		}
 	}
 }

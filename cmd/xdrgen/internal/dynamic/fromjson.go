@@ -1,6 +1,7 @@
 package dynamic
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -93,9 +94,9 @@ func (p *jsonParser) value(v *Value, n *node) *Error {
 	case ir.Double:
 		return p.float(v, n, 64)
 	case ir.Quad, ir.FixedOpaque, ir.Opaque:
-		return p.hex(v, n)
+		return p.bytes(v, n, "hex", "a string of hex digits, two a byte,")
 	case ir.String:
-		return p.text(v, n)
+		return p.bytes(v, n, "text", `a string, or {"hex": "..."},`)
 	case ir.FixedArray, ir.Array:
 		return p.elements(v, n, t.Elem)
 	case ir.ListOf, ir.ListHead:
@@ -194,26 +195,33 @@ func isNaN(bits uint64, size int) bool {
 	return math.IsNaN(math.Float64frombits(bits))
 }
 
-func (p *jsonParser) hex(v *Value, n *node) *Error {
+// bytes reads opaque data or a string: a string in the usual form of the type,
+// or an object whose one key names the form.
+func (p *jsonParser) bytes(v *Value, n *node, form, want string) *Error {
 	s, ok := n.token.(string)
-	b, err := hex.DecodeString(s)
+	if !ok && n.is('{') && len(n.keys) == 1 {
+		form = n.keys[0]
+		s, ok = n.items[0].token.(string)
+	}
+	b, err := unform(form, s)
 	if !ok || err != nil {
-		return p.mismatch(n, "a string of hex digits, two a byte,")
+		return p.mismatch(n, want)
 	}
 	v.Bytes = b
 	return nil
 }
 
-func (p *jsonParser) text(v *Value, n *node) *Error {
-	if s, ok := n.token.(string); ok {
-		v.Bytes = []byte(s)
-		return nil
+// unform returns the bytes that a string stands for.
+func unform(form, s string) ([]byte, error) {
+	switch form {
+	case "text":
+		return []byte(s), nil
+	case "hex":
+		return hex.DecodeString(s)
+	case "base64":
+		return base64.StdEncoding.DecodeString(s)
 	}
-	inner := n.get("hex")
-	if inner == nil || len(n.keys) != 1 {
-		return p.mismatch(n, `a string, or {"hex": "..."},`)
-	}
-	return p.hex(v, inner)
+	return nil, fmt.Errorf("no form %q", form)
 }
 
 func (p *jsonParser) elements(v *Value, n *node, elem *ir.Type) *Error {
