@@ -62,11 +62,12 @@ func (c *compatCmd) run(env environment) int {
 	if c.Format == "json" {
 		err = writeLine(env.stdout, s)
 	} else {
-		err = c.write(env, found, c.reportFlags)
-		if s.Changes > 0 {
-			fmt.Fprintf(env.stderr, "xdrgen: %s; break the wire: %d, Go source: %d, extension: %d; not allowed: %d\n",
-				count(s.Changes, "change"), s.Wire, s.Source, s.Extension, s.Breaking)
+		hidden := 0
+		if c.Format == "text" { // machines get all
+			found, hidden = diag.Limit(found, c.Errors)
 		}
+		err = c.write(env, found, c.reportFlags)
+		s.print(env.stderr, hidden)
 	}
 	switch {
 	case err != nil:
@@ -143,6 +144,19 @@ type compatSummary struct {
 	Source    int    `json:"source_breaks"`
 	Extension int    `json:"extension_breaks"`
 	Breaking  int    `json:"breaking"` // changes that break something not allowed
+}
+
+// print writes the counts for people, unless nothing changed.
+func (s *compatSummary) print(w io.Writer, hidden int) {
+	if s.Changes == 0 {
+		return
+	}
+	fmt.Fprintf(w, "xdrgen: %s; break the wire: %d, Go source: %d, extension: %d; not allowed: %d",
+		count(s.Changes, "change"), s.Wire, s.Source, s.Extension, s.Breaking)
+	if hidden > 0 {
+		fmt.Fprintf(w, "; %d not shown, -errors 0 shows all", hidden)
+	}
+	fmt.Fprintln(w)
 }
 
 func (s *compatSummary) count(c compat.Change, broken []string) {

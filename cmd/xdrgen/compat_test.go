@@ -149,6 +149,13 @@ func TestCompatForms(t *testing.T) {
 		!strings.HasPrefix(stdout, want) || strings.Count(stdout, "::error") != 1 {
 		t.Errorf("exit code %d, %s\nexpected %s", code, stdout, want)
 	}
+	if stdout, _, _ := runCommand(t, "compat", "-format", "github", "-errors", "1", "new.x", "old.x"); strings.Count(stdout, "::error") != 2 {
+		t.Errorf("for machines, but not all: %s", stdout)
+	}
+	stdout, stderr, _ := runCommand(t, "compat", "-errors", "1", "new.x", "old.x")
+	if !strings.HasSuffix(stderr, "; not allowed: 2; 1 not shown, -errors 0 shows all\n") || strings.Count(stdout, ": error: ") != 1 {
+		t.Errorf("limited to one: %s%s", stdout, stderr)
+	}
 	stdout, _, code = runCommand(t, "compat", "-format", "sarif", "-allow", "type-wire", "old.x", "new.x")
 	if code != exitClean || !strings.Contains(stdout, `"ruleId": "XDC0301"`) || !strings.Contains(stdout, `"level": "warning"`) || !strings.Contains(stdout, `"uri": "old.x"`) {
 		t.Errorf("exit code %d, %s", code, stdout)
