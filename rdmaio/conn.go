@@ -30,8 +30,9 @@ type Conn struct {
 	terms   atomic.Pointer[header.Terms]
 	start   time.Time
 
-	ready  atomic.Bool     // Calls may be made
-	slots  chan *slot      // free ones; a Call holds one
+	ready  atomic.Bool // Calls may be made
+	slots  chan *slot  // free ones; a Call holds one
+	remote string
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
 
@@ -130,6 +131,7 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	c.remote = info.RemoteAddr
 	c.agree(info.PrivateData)
 	return c, nil
 }
@@ -140,6 +142,9 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 // BIND_CONN_TO_SESSION on the very connection; RFC 8166 has no way to tell. It holds until the connection ends, and
 // has no effect where Config.ReverseCredits allows no Calls, nor at the side that dialed, whose Calls need no leave.
 func (c *Conn) AllowReverse() { c.ready.Store(true) }
+
+// RemoteAddr is the address of the peer, as the provider writes it.
+func (c *Conn) RemoteAddr() string { return c.remote }
 
 // Done is closed when the connection is gone; Err tells why.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }

@@ -55,7 +55,8 @@ type Request struct {
 	answered atomic.Bool
 	held     bool // by a handler
 	done     func(error)
-	failed   error // why another answer than the handler's is sent
+	tap      func(*Message) // sees the answer before it goes; nil: none comes
+	failed   error          // why another answer than the handler's is sent
 }
 
 // Conn is the connection that the Call came on: Calls in the other direction can be made there.
@@ -91,6 +92,9 @@ func (r *Request) Reply(m Message, done func(error)) {
 	if !r.first(done) {
 		return
 	}
+	if r.tap != nil {
+		r.tap(&m)
+	}
 	if err := r.plan(&m); err != nil {
 		r.failed = err
 		r.req.Answer.Refuse = header.ErrChunk
@@ -104,6 +108,9 @@ func (r *Request) Reply(m Message, done func(error)) {
 // as many Calls as there are credits ends all traffic of a caller that does not reconnect.
 func (r *Request) Drop(done func(error)) {
 	if r.first(done) {
+		if r.tap != nil {
+			r.tap(nil)
+		}
 		r.req.Answer.Drop = true
 		r.conn.post(engine.Event{Kind: engine.EventReply, Request: r.req})
 	}

@@ -101,6 +101,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		return
 	}
 	defer s.opened.Add(-1)
+	c.remote = req.RemoteAddr()
 	c.agree(req.PrivateData())
 	s.mu.Lock()
 	s.conns[c] = struct{}{}

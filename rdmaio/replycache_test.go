@@ -1,0 +1,220 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// counted is a file server that counts what it executes, and can be made to wait.
+type counted struct {
+	file
+	mu   sync.Mutex
+	n    map[uint32]int // by XID
+	gate chan struct{}  // not nil: each Call takes one
+	drop bool
+}
+
+func (h *counted) ServeRPC(r *rdmaio.Request) {
+	h.mu.Lock()
+	h.n[binary.BigEndian.Uint32(r.Message)]++
+	h.mu.Unlock()
+	if h.gate != nil {
+		<-h.gate
+	}
+	if h.drop {
+		r.Drop(nil)
+		return
+	}
+	r.Reply(h.serve(r), nil)
+}
+
+func (h *counted) times(xid uint32) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.n[xid]
+}
+
+// T121, R288: a Call that comes again, on another connection and with other chunks, is not executed; its
+// reply goes the new way.
+func TestReplyCache(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		h := &counted{file: file{t: t, data: pattern(5000, 1)}, n: make(map[uint32]int)}
+		w.serve(rdmaio.CacheReplies(h, nil), nil)
+		first, second := w.dial(nil), w.dial(nil)
+		for i, c := range []*rdmaio.Conn{first, first, second, second} {
+			buf := make([]byte, 5000+i) // places that are not the same
+			call := readCall(7, 0, buf[:5000])
+			call.Results[0] = buf
+			if i == 2 { // the data inline, in a long reply
+				call.Results, call.ReplyBuf = nil, make([]byte, 6000)
+			}
+			reply, err := c.Call(context.Background(), call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := readReply(reply); err != nil || !bytes.Equal(got, h.data) {
+				t.Errorf("try %d: %d bytes, %v", i, len(got), err)
+			}
+			h.file.data = bytes.Clone(h.data) // the reply kept is no part of it
+		}
+		if n := h.times(7); n != 1 {
+			t.Errorf("executed %d times", n)
+		}
+		// The same XID with another Call is another Call.
+		if _, err := second.Call(context.Background(), readCall(7, 1, make([]byte, 5000))); err != nil || h.times(7) != 2 {
+			t.Errorf("%v, executed %d times", err, h.times(7))
+		}
+	})
+}
+
+// A duplicate that comes while the Call is executed waits for its reply; if the handler drops it both are dropped.
+func TestReplyCacheWaits(t *testing.T) {
+	for _, drop := range []bool{false, true} {
+		w := newWorld(t)
+		h := &counted{file: file{t: t}, n: make(map[uint32]int), gate: make(chan struct{}), drop: drop}
+		s := w.serve(rdmaio.CacheReplies(h, nil), &rdmaio.Config{Blocking: true})
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if drop {
+			ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+			defer cancel()
+		}
+		errs := make(chan error, 2)
+		for range 2 {
+			c := w.dial(nil)
+			go func() {
+				_, err := c.Call(ctx, nullCall(7, 40))
+				errs <- err
+			}()
+		}
+		for received := uint64(0); received < 2; {
+			received = 0
+			for _, c := range s.Conns() {
+				received += c.Stats().Calls
+			}
+			time.Sleep(time.Millisecond)
+		}
+		h.gate <- struct{}{}
+		for range 2 {
+			if err := <-errs; drop != errors.Is(err, context.DeadlineExceeded) || !drop && err != nil {
+				t.Error(err)
+			}
+		}
+		if n := h.times(7); n != 1 {
+			t.Errorf("executed %d times", n)
+		}
+	}
+}
+
+// What is kept is limited by number, bytes, size and age; clients do not push each other out.
+func TestReplyCacheLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		h := &counted{file: file{t: t, data: pattern(3000, 1)}, n: make(map[uint32]int)}
+		who := "one"
+		w.serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+			Entries: 10, Bytes: 8000, MaxReply: 3500, Age: time.Minute,
+			Client: func(*rdmaio.Request) string { return who },
+		}), nil)
+		c := w.dial(nil)
+		call := func(xid uint32, size int) {
+			t.Helper()
+			call := nullCall(xid, 40)
+			if size > 0 {
+				call = readCall(xid, 0, make([]byte, size))
+			}
+			if _, err := c.Call(context.Background(), call); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := func(what string, xid uint32, size, want int) {
+			t.Helper()
+			if call(xid, size); h.times(xid) != want {
+				t.Errorf("%s: executed %d times, want %d", what, h.times(xid), want)
+			}
+		}
+		call(1, 0)
+		again("at once", 1, 0, 1)
+		who = "another"
+		again("another client", 1, 0, 2)
+		for xid := range uint32(20) {
+			call(100+xid, 0)
+		}
+		who = "one"
+		again("others pushed nothing out", 1, 0, 2)
+		for xid := range uint32(10) {
+			call(200+xid, 0)
+		}
+		again("ten came after it", 1, 0, 3)
+		for xid := range uint32(3) { // of 3,000 bytes each
+			call(300+xid, 3000)
+		}
+		again("the first of three large ones", 300, 3000, 2)
+		again("the last", 302, 3000, 1)
+		time.Sleep(61 * time.Second)
+		again("too old", 302, 3000, 2)
+		h.data = pattern(4000, 1)
+		call(400, 4000)
+		again("too large", 400, 4000, 2)
+	})
+}
+
+// A storm of lost connections with a cache: each Call is executed exactly once, and each caller gets its result.
+func TestClientStormWithCache(t *testing.T) {
+	w := newWorld(t)
+	h := &counted{file: file{t: t}, n: make(map[uint32]int)}
+	var server *rdmaio.Server
+	var wg sync.WaitGroup
+	t.Cleanup(wg.Wait)
+	var mu sync.Mutex
+	n := 0
+	server = w.serve(rdmaio.CacheReplies(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		mu.Lock()
+		n++
+		end := n%23 == 0
+		mu.Unlock()
+		if end {
+			for _, c := range server.Conns() {
+				wg.Add(1)
+				go func() { defer wg.Done(); _ = c.Close() }()
+			}
+		}
+		h.ServeRPC(r)
+	}), nil), nil)
+	c := w.newClient(&rdmaio.ClientConfig{Retransmits: 1000})
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Add(1)
+		go func() {
+			defer callers.Done()
+			for range 60 {
+				xid := c.XID()
+				reply, err := c.Call(context.Background(), nullCall(xid, 40))
+				if err != nil || binary.BigEndian.Uint32(reply.Message) != xid {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	callers.Wait()
+	if c.Stats().Retransmissions == 0 {
+		t.Error("nothing was sent again")
+	}
+	for xid, n := range h.n {
+		if n != 1 {
+			t.Errorf("%#x was executed %d times", xid, n)
+		}
+	}
+	if len(h.n) != 480 {
+		t.Errorf("%d Calls executed, want 480", len(h.n))
+	}
+}
