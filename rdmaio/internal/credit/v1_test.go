@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 )
 
-// A requester's life, step by step (R126 to R131, R135; T3 to T5).
+// A requester's life, step by step, from the initial value on (R126 to R131, R135, R136; T3 to T5).
 func TestRequester(t *testing.T) {
 	r := credit.NewRequester(32)
 	if r.Want() != 32 {

@@ -25,7 +25,7 @@ func reply(t *testing.T, xid, credit uint32) []byte {
 	return unhex(t, fmt.Sprintf("%08x 00000001 %08x 00000000 00000000 00000000 00000000 %08x 00000001 00000000 abcdef00", xid, credit, xid))
 }
 
-// A Call's bytes, and its Reply's way back.
+// A Call's bytes, and its Reply's way back (R17).
 func TestCallBytes(t *testing.T) {
 	b := newBench(t, engine.Requester, 4, 4)
 	if diff := cmp.Diff("recv 0\nrecv 1\nrecv 2\nrecv 3\n", b.logged()); diff != "" {

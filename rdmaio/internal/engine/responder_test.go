@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -203,51 +204,81 @@ func TestRefuseAnswer(t *testing.T) {
 	}
 }
 
-// FuzzEngine feeds both roles any bytes as messages, answers what is delivered, and holds the invariants
-// of check after each step.
+// FuzzEngine feeds two messages of any bytes to an engine of either role, with both directions or one, with the draft's legacy
+// or without, that has a Call out; it answers what is delivered, and holds the invariants of check
+// after each step. In the end all is released, and the Call has ended once.
 func FuzzEngine(f *testing.F) {
-	f.Add(unhex(f, short(1)), true)
-	f.Add(unhex(f, "cafe0001 00000001 00000020 00000000 00000001 00000010 000000aa 00000005 00000000 00001000 00000000 00000001 00000001 000000bb 00000009 00000000 00002000 00000000 00000000 "+rpcCall), true)
-	f.Add(unhex(f, "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000001 11223344"), false)
-	f.Add(unhex(f, "00000001 00000001 00000004 00000004 00000002"), false)
-	f.Fuzz(func(t *testing.T, msg []byte, responder bool) {
-		if len(msg) > 1024 {
+	const call1 = "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000000 11223344"
+	reply1 := "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000001 11223344"
+	for _, m := range []string{
+		short(1), call1, reply1,
+		"cafe0001 00000001 00000020 00000000 00000001 00000010 000000aa 00000005 00000000 00001000 00000000 00000001 00000001 000000bb 00000009 00000000 00002000 00000000 00000000 " + rpcCall,
+		"00000001 00000001 00000004 00000004 00000002",
+		"00000001 00000001 00000004 00000003",
+		"00000001 00000001 00000004 00000002 00000010 00000010 00000000 00000000 00000000 00000001 00000000 11223344",
+		"00000001 00000001 00000004 00000001 00000001 00000000 000000dd 0000000c 00000000 00001000 00000000 00000000 00000000",
+		"00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 00000001 00000001 00000005",
+	} {
+		for kind := range byte(16) {
+			f.Add(unhex(f, m), unhex(f, call1), kind)
+		}
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte, kind byte) {
+		if len(first) > 1024 || len(second) > 1024 {
 			return
 		}
-		if responder {
-			b := newBench(t, engine.Responder, 2, 64)
-			for round := range 3 {
-				b.receive(round%2, msg)
-				for len(b.ids) > 0 {
-					b.complete()
-				}
-				for len(b.reqs) > 0 {
-					if len(b.reqs[0].Message) < 8 {
-						t.Errorf("message of %d bytes delivered", len(b.reqs[0].Message))
-					}
-					b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
-				}
-				for len(b.ids) > 0 {
-					b.complete()
-				}
-				if b.recv != 2 || len(b.sent) > round+1 || b.fail != nil {
-					t.Fatalf("%d Receives posted, %d answers to %d messages, %v", b.recv, len(b.sent), round+1, b.fail)
-				}
-			}
-			return
+		role, both, legacy, chunks := engine.Role(kind&1), kind&2 != 0, kind&4 != 0, kind&8 != 0
+		calls, serves := 2, 2
+		if !both && role == engine.Requester {
+			serves = 0
+		} else if !both {
+			calls = 0
 		}
-		b := newBench(t, engine.Requester, 2, 8)
+		b := newBoth(t, role, calls, serves, 64)
+		b.cfg.Legacy, b.cfg.ReverseChunks, b.cfg.DoneTimeout = legacy, chunks, time.Second
+		if legacy && role == engine.Responder {
+			b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)}, engine.Buffer{Bytes: make([]byte, 1024)})
+		}
+		b.recv, b.open = 0, make([]bool, len(b.cfg.Recv))
+		b.e = engine.New(b.cfg)
+		b.step(engine.Event{Kind: engine.EventStart})
 		c := call(1)
 		copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 1, Length: 100}})
-		b.call(c)
-		b.receive(0, msg)
-		b.receive(1, msg)
-		if b.fail == nil && b.recv != 2 {
-			t.Fatalf("%d Receives posted", b.recv)
+		if calls > 0 {
+			b.call(c)
+		}
+		served := 0
+		for _, msg := range [][]byte{first, second, first} {
+			if b.fail != nil {
+				break
+			}
+			b.receive(b.free(), msg)
+			for len(b.ids) > 0 && b.fail == nil {
+				b.complete()
+			}
+			for len(b.reqs) > 0 {
+				if len(b.reqs[0].Message) < 8 {
+					t.Errorf("message of %d bytes delivered", len(b.reqs[0].Message))
+				}
+				served++
+				b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+			}
+			for len(b.ids) > 0 && b.fail == nil {
+				b.complete()
+			}
+		}
+		if b.fail == nil && b.recv != len(b.cfg.Recv) {
+			t.Fatalf("%d Receives posted, of %d", b.recv, len(b.cfg.Recv))
+		}
+		if b.fail == nil && len(b.sent) > 1+3 {
+			t.Fatalf("%d messages sent, by one Call and three messages received", len(b.sent))
 		}
 		b.step(engine.Event{Kind: engine.EventClose, Err: errors.New("end")})
-		if len(b.done) != 1 {
+		if calls > 0 && len(b.done) != 1 {
 			t.Errorf("the Call ended %d times", len(b.done))
+		}
+		if len(b.out) < served {
+			t.Errorf("%d Requests served, %d released", served, len(b.out))
 		}
 	})
 }

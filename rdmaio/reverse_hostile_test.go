@@ -1,0 +1,234 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// rawCallee is a raw client of a server that may call it, after a first good Call.
+func rawCallee(t *testing.T, cfg rdmaio.Config) (*raw, *rdmaio.Conn) {
+	t.Helper()
+	w := newWorld(t)
+	var conn *rdmaio.Conn
+	served := make(chan struct{}, 100)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if conn == nil {
+			conn = r.Conn()
+		}
+		quick(nil).ServeRPC(r)
+		served <- struct{}{}
+	}), &cfg)
+	p := newRaw(t, w.client)
+	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.send(unhex(t, msg("")))
+	if p.message(2*time.Second) == nil {
+		t.Fatal("the first Call was not answered")
+	}
+	<-served
+	conn.AllowReverse()
+	return p, conn
+}
+
+// What a server makes of bad answers to its Calls: the RPC ends, with the rule by name, the connection goes
+// on and serves the next forward Call. An ERROR is for reverse Calls only where it has the XID of one (T73), header
+// errors are answered to what may be a Call only (R123).
+func TestHostileReverseReplies(t *testing.T) {
+	const xid = 0xcafe0001 // as the forward Calls have
+	rpc := replyHeader(xid).buf
+	put := func(b []byte, at int, v uint32) []byte {
+		b = bytes.Clone(b)
+		binary.BigEndian.PutUint32(b[at:], v)
+		return b
+	}
+	reply := func(proc uint32, lists string, rest []byte) []byte {
+		return append(binary.BigEndian.AppendUint32(unhex(t, head), proc), append(unhex(t, lists), rest...)...)
+	}
+	none := strings.Repeat("00000000 ", 3)
+	for _, c := range []struct {
+		name   string
+		reply  []byte
+		want   string // part of the error; "ok"; "" for a timeout, as the message is dropped
+		errors bool   // it is answered with ERROR
+	}{
+		{"good", reply(0, none, rpc), "ok", false},
+		{"T62: unknown XID", put(put(reply(0, none, rpc), 0, 7), 28, 7), "", false},
+		{"T28: other XID in the RPC message", reply(0, none, put(rpc, 0, 9)), "XID of the RPC message is 0x9", false},
+		{"T66: a write list that was not offered", reply(0, "00000000 00000001 00000000 00000000 00000000", rpc), "1 elements returned, 0 offered", false},
+		{"a reply chunk that was not offered", reply(1, "00000000 00000000 00000001 00000001 00000011 00000080 00000000 00000000", nil), "1 elements returned, 0 offered", false},
+		{"T70: read list in a Reply", reply(0, rd(20, "00000001", 8, "0000000000000000")+none, rpc), "read list of 1 segments", false},
+		{"T73: ERROR for another XID", put(reply(4, "00000002", nil), 0, 7), "", false},
+		{"T72: ERR_CHUNK", reply(4, "00000002", nil), "ERR_CHUNK", false},
+		{"R119: ERR_VERS", reply(4, "00000001 00000002 00000003", nil), "supports versions 2 to 3", false},
+		{"R121: unknown error code", reply(4, "0000004d", nil), "code 77", false},
+		{"no Reply to anybody: 4 bytes", reply(0, none, rpc[:4]), "", true},
+		{"lists that are no XDR", reply(0, "00000002 00000000 00000000", rpc), "", true},
+		{"T110: DONE", reply(3, "", nil), "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, conn := rawCallee(t, rdmaio.Config{ReverseCredits: 2})
+			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				_, err := conn.Call(ctx, nullCall(xid, 40))
+				done <- err
+			}()
+			if got, want := p.message(2*time.Second), unhex(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
+				t.Fatalf("Call %x, want %x", got, want)
+			}
+			p.send(c.reply)
+			if c.errors {
+				if got := p.message(2 * time.Second); len(got) != 20 || got[15] != 4 {
+					t.Errorf("answer %x", got)
+				}
+			}
+			// A forward Call with the same XID, before the other has ended or after.
+			p.send(unhex(t, msg("")))
+			if got := p.message(2 * time.Second); len(got) != 28+24 || got[11] != 32 {
+				t.Errorf("the forward Call was answered with %x", got)
+			}
+			err := <-done
+			switch {
+			case c.want == "ok" && err != nil:
+				t.Error(err)
+			case c.want == "" && !errors.Is(err, context.DeadlineExceeded):
+				t.Errorf("the message was not dropped: %v", err)
+			case c.want != "ok" && c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error %v, want one about %q", err, c.want)
+			}
+			var ce *rdmaio.CallError
+			if err != nil && (!errors.As(err, &ce) || !ce.MayHaveRun) {
+				t.Errorf("%v: does not say that the peer may have run it", err)
+			}
+			if conn.Err() != nil {
+				t.Errorf("the connection ended: %v", conn.Err())
+			}
+		})
+	}
+}
+
+// Credits of the reverse direction at the server: one Call before the first Reply, then what was granted and
+// no more than was asked for; forward grants change nothing of it (R127, R128, R131, R266; T3, T4, T16).
+func TestReverseCredits(t *testing.T) {
+	p, conn := rawCallee(t, rdmaio.Config{ReverseCredits: 3, Credits: 5})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 100)
+	for xid := range uint32(20) {
+		go func() {
+			_, err := conn.Call(ctx, nullCall(xid, 40))
+			done <- err
+		}()
+	}
+	var out [][]byte // Calls that came
+	expect := func(n int, why string) {
+		t.Helper()
+		for len(out) < n {
+			m := p.message(2 * time.Second)
+			if m == nil {
+				t.Fatalf("%s: %d Calls, want %d", why, len(out), n)
+			}
+			out = append(out, m)
+		}
+		if m := p.message(3 * time.Millisecond); m != nil {
+			t.Fatalf("%s: a Call too many: %x", why, m)
+		}
+	}
+	grant := func(n uint32) {
+		xid := binary.BigEndian.Uint32(out[0])
+		out = out[1:]
+		b := append(bytes.Clone(unhex(t, head)), make([]byte, 16)...)
+		binary.BigEndian.PutUint32(b, xid)
+		binary.BigEndian.PutUint32(b[8:], n)
+		p.send(append(b, replyHeader(xid).buf...))
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(1, "R128: before the first Reply")
+	grant(2)
+	expect(2, "a grant of 2")
+	p.send(unhex(t, msg("")))
+	if got := p.message(2 * time.Second); len(got) != 28+24 || got[11] != 5 {
+		t.Errorf("T16: the forward Call, which asks for 32, was answered with %x", got)
+	}
+	expect(2, "T16: a forward Call is no grant")
+	grant(0)
+	expect(1, "T3: 0 is 1")
+	grant(0xffffffff)
+	expect(3, "T4: a huge grant is what was asked for")
+	cancel()
+	for range 20 - 3 {
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	counts(t, conn, func(st *rdmaio.Stats) bool {
+		return st.Reverse.Calls == 6 && st.Reverse.InFlight == 3 && st.ZeroGrants == 1 && st.OverGrants == 1 && conn.Err() == nil
+	})
+}
+
+// A client that ends a key by a reverse Reply has no right to any, offered or not: the connection goes (RFC 8797 §4.1).
+func TestReverseReplyEndsKey(t *testing.T) {
+	p, conn := rawCallee(t, rdmaio.Config{ReverseCredits: 2, ReverseChunks: true, RemoteInvalidate: 1})
+	done := make(chan error, 1)
+	go func() {
+		_, err := conn.Call(context.Background(), readCall(1, 0, make([]byte, 4096)))
+		done <- err
+	}()
+	call := p.message(2 * time.Second)
+	if len(call) < 44 {
+		t.Fatalf("Call %x", call)
+	}
+	key := binary.BigEndian.Uint32(call[28:])
+	if _, err := p.qp.PostSend([]verbs.SendWR{{WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, InvalidateRKey: key}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err == nil {
+		t.Error("the Call went well")
+	}
+	<-conn.Done() // by us, or by the provider, which was not told that the peer may end it
+}
+
+// R282: what either direction has of credentials is a part of its messages, which come as they were sent; the
+// transport keeps none of it, and a handler sees what its caller sent and nothing of the other direction.
+func TestCredentialsBothWays(t *testing.T) {
+	w := newWorld(t)
+	withCred := func(flavor uint32, body string) *rdmaio.Call {
+		e := &enc{}
+		e.words(5, 0, 2, 100003, 4, 0, flavor)
+		e.opaque("", []byte(body))
+		e.words(0, 0)
+		return &rdmaio.Call{Message: e.message()}
+	}
+	forward, reverse := withCred(1, "alice at client"), withCred(7, "nobody at all, by another flavour")
+	seen := make(chan []byte, 2)
+	see := func(r *rdmaio.Request) {
+		seen <- bytes.Clone(r.Message)
+		quick(nil).ServeRPC(r)
+	}
+	b := newBoth(w, rdmaio.HandlerFunc(see), rdmaio.HandlerFunc(see), rdmaio.Config{}, rdmaio.Config{})
+	for range 2 {
+		for _, c := range []struct {
+			conn *rdmaio.Conn
+			call *rdmaio.Call
+		}{{b.client, forward}, {b.server, reverse}} {
+			if _, err := c.conn.Call(context.Background(), c.call); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-seen; !bytes.Equal(got, c.call.Inline) {
+				t.Errorf("%x came, %x was sent", got, c.call.Inline)
+			}
+		}
+	}
+	b.quiet(t)
+}
