@@ -1,0 +1,166 @@
+package soft
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// region registers n bytes that count up from first.
+func region(t *testing.T, pd *Domain, first byte, n int) *Region {
+	t.Helper()
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = first + byte(i)
+	}
+	mr, err := pd.RegisterMemory(b, verbs.AccessLocalWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mr.(*Region)
+}
+
+// The pieces of a part of a list are that part of all its bytes, whatever the
+// elements and the part.
+func TestPieces(t *testing.T) {
+	pd := newDomain(t)
+	a, b := region(t, pd, 0, 10), region(t, pd, 100, 10)
+	for _, sgl := range [][]verbs.SGE{
+		nil,
+		{{MR: a, Length: 10}},
+		{{MR: a, Offset: 3}, {MR: a, Offset: 10}},
+		{{MR: a, Offset: 2, Length: 3}, {MR: b, Length: 0}, {MR: b, Offset: 9, Length: 1}, {MR: a, Length: 5}, {MR: b, Offset: 10}},
+	} {
+		list, total, err := pd.Check(nil, sgl, len(sgl), 100, 0)
+		if err != nil || !list.Pin() {
+			t.Fatalf("%v: %v", sgl, err)
+		}
+		var all []byte
+		for _, e := range sgl {
+			all = append(all, e.MR.Bytes()[e.Offset:e.Offset+e.Length]...)
+		}
+		if total != len(all) {
+			t.Errorf("%v: %d bytes, want %d", sgl, total, len(all))
+		}
+		for off := range total + 1 {
+			for n := range total - off + 1 {
+				pieces := list.Pieces(nil, off, n)
+				if got := bytes.Join(pieces, nil); !bytes.Equal(got, all[off:off+n]) {
+					t.Errorf("%v: %d bytes from %d on are %v, want %v", sgl, n, off, got, all[off:off+n])
+				}
+				for _, p := range pieces {
+					if len(p) == 0 {
+						t.Errorf("%v: %d bytes from %d on have an empty piece", sgl, n, off)
+					}
+				}
+			}
+		}
+		list.Unpin()
+		if a.pins+b.pins != 0 {
+			t.Fatalf("%d pins left", a.pins+b.pins)
+		}
+	}
+}
+
+// A pin is for the registration that was checked, and all of a list or nothing
+// is pinned.
+func TestPinEndsWithRegistration(t *testing.T) {
+	pd := newDomain(t)
+	a, b := region(t, pd, 0, 10), region(t, pd, 0, 10)
+	list, _, err := pd.Check(nil, []verbs.SGE{{MR: a, Length: 1}, {MR: b, Length: 1}}, 2, 100, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !list.Pin() {
+		t.Fatal("valid regions cannot be pinned")
+	}
+	list.Unpin()
+	buf := b.Bytes()
+	if err := b.Invalidate(); err != nil {
+		t.Fatal(err)
+	}
+	if list.Pin() || a.pins != 0 {
+		t.Errorf("pinned an invalid region; %d pins of the other left", a.pins)
+	}
+	if err := b.Reregister(buf, 0); err != nil {
+		t.Fatal(err)
+	}
+	if list.Pin() || a.pins+b.pins != 0 {
+		t.Error("pinned the next registration of the same bytes")
+	}
+	if _, _, err := pd.Check(nil, []verbs.SGE{{MR: b, Length: 1}}, 1, 100, verbs.AccessLocalWrite); !errors.Is(err, verbs.ErrAccess) {
+		t.Errorf("a region without the right: %v", err)
+	}
+}
+
+func TestOverlaps(t *testing.T) {
+	pd := newDomain(t)
+	mr := region(t, pd, 0, 10)
+	twin, err := pd.RegisterMemory(mr.Bytes()[4:], verbs.AccessLocalWrite) // bytes 4 to 9
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		off, n, twinOff, twinN int
+		want                   bool
+	}{
+		{0, 10, 0, 6, true},
+		{0, 4, 0, 6, false},
+		{0, 5, 0, 6, true},
+		{9, 1, 5, 1, true},
+		{8, 1, 5, 1, false},
+		{9, 1, 0, 5, false},
+	} {
+		l, _, err := pd.Check(nil, []verbs.SGE{{MR: mr, Offset: tc.off, Length: tc.n}, {MR: twin, Offset: tc.twinOff, Length: tc.twinN}}, 2, 100, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l[0].Overlaps(&l[1]) != tc.want || l[1].Overlaps(&l[0]) != tc.want {
+			t.Errorf("%+v: overlap %v, want %v", tc, !tc.want, tc.want)
+		}
+	}
+	l, _, _ := pd.Check(nil, []verbs.SGE{{MR: mr, Length: 10}, {MR: twin, Length: 6}}, 2, 100, 0)
+	if err := twin.Invalidate(); err != nil {
+		t.Fatal(err)
+	}
+	if l[0].Overlaps(&l[1]) || l[1].Overlaps(&l[0]) {
+		t.Error("an invalid region overlaps")
+	}
+}
+
+// Limits of a device are what a user asks for, within what there is.
+func TestLower(t *testing.T) {
+	has := verbs.DeviceAttributes{
+		Name: "soft0", MaxSendWR: 8, MaxRecvWR: 8, MaxSendSGE: 4, MaxRecvSGE: 4, MaxReadSGE: 4, MaxCQE: 16,
+		MaxMRSize: 1000, MaxMessageSize: 500, MaxInitiatorDepth: 2, MaxResponderResources: 2, MaxPrivateData: 64,
+	}
+	for name, tc := range map[string]struct {
+		wish *verbs.DeviceAttributes
+		want func(*verbs.DeviceAttributes) // nil: an error
+	}{
+		"no wish":            {nil, func(*verbs.DeviceAttributes) {}},
+		"nothing":            {&verbs.DeviceAttributes{}, func(*verbs.DeviceAttributes) {}},
+		"less":               {&verbs.DeviceAttributes{MaxSendWR: 1, MaxMRSize: 10}, func(a *verbs.DeviceAttributes) { a.MaxSendWR, a.MaxMRSize = 1, 10 }},
+		"none":               {&verbs.DeviceAttributes{MaxPrivateData: -1, MaxInitiatorDepth: -9}, func(a *verbs.DeviceAttributes) { a.MaxPrivateData, a.MaxInitiatorDepth = 0, 0 }},
+		"deeper":             {&verbs.DeviceAttributes{MaxInitiatorDepth: 5}, func(a *verbs.DeviceAttributes) { a.MaxInitiatorDepth = 5 }},
+		"sizes are no more":  {&verbs.DeviceAttributes{MaxMRSize: 9999, MaxMessageSize: 9999}, func(*verbs.DeviceAttributes) {}},
+		"too deep":           {&verbs.DeviceAttributes{MaxInitiatorDepth: 6}, nil},
+		"more than there is": {&verbs.DeviceAttributes{MaxCQE: 17}, nil},
+		"no send queue":      {&verbs.DeviceAttributes{MaxSendWR: -1}, nil},
+	} {
+		got, err := Lower("soft", has, tc.wish, 5)
+		if tc.want == nil {
+			if !errors.Is(err, verbs.ErrInvalidValue) {
+				t.Errorf("%s: error %v", name, err)
+			}
+			continue
+		}
+		want := has
+		tc.want(&want)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
+		}
+	}
+}
