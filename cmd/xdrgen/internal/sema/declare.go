@@ -112,6 +112,9 @@ func declKind(k syntax.DefKind) ir.DeclKind {
 // enter puts a symbol into the scope, or reports that the name is taken.
 func (c *compiler) enter(u *unit, s *symbol) bool {
 	if _, ok := builtinConst(s.name); ok {
+		if s.broken {
+			return false
+		}
 		c.report(diag.New(diag.DuplicateName, s.span, "%s is a constant of the language", s.name))
 		return false
 	}
@@ -207,17 +210,19 @@ func (c *compiler) fixReversed(u *unit) {
 	}
 	for _, f := range u.files {
 		for _, d := range f.Defs {
-			if d.Kind != syntax.Typedef || d.Decl == nil || d.Decl.Type.Kind != syntax.Named || d.Decl.Type.Tag != 0 {
+			if d.Kind != syntax.Typedef || d.Decl == nil {
 				continue
 			}
 			first, second := d.Decl.Type.Name, d.Name.Name
 			_, _, prim := primitive(second)
 			_, _, firstPrim := primitive(first)
 			word := strings.Contains(second, " ") || isWord(second)
-			if known(first) || firstPrim || !(word || prim || reversible[second] || count[second] > 1) {
-				if word {
+			named := d.Decl.Type.Kind == syntax.Named && d.Decl.Type.Tag == 0
+			if !named || known(first) || firstPrim || !(word || prim || reversible[second] || count[second] > 1) {
+				if word && !d.Broken {
 					d.Broken = true
-					c.report(diag.New(diag.SyntaxError, d.Name.Span, "found %s, expected a new name", diag.Quote(second)))
+					c.report(diag.New(diag.SyntaxError, d.Name.Span, "found %s, expected a new name", diag.Quote(second)).
+						Helpf("%s is a word of the language: choose another name", second))
 				}
 				continue
 			}

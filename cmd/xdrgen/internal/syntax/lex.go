@@ -81,6 +81,9 @@ func (s *scanner) next() {
 	case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
 		s.pos++
 		return
+	case c == 0x1a && len(bytes.TrimSpace(s.text[start+1:])) == 0: // how DOS ends a text
+		s.pos = len(s.text)
+		return
 	case c == '%' && s.fresh:
 		s.pos = s.lineEnd(start)
 		s.passed(start, s.pos)
