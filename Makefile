@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs test-arch test-peers sim fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs test-arch test-peers sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -117,6 +117,9 @@ test-peers: ## hold codecs against those of another Go compiler, over the corpus
 
 sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 	$(GO) test ./rdmaio/internal/sim -run 'TestSeeds' -v -timeout 0 -args -seeds $(or $(SEEDS),1000)
+
+mutants: ## make known mistakes in the transport, one at a time, and demand that a test fails (ONLY=part of a name)
+	$(GO) run ./internal/mutants $(if $(ONLY),-only '$(ONLY)')
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; grep -rl --include='*_test.go' --exclude-dir=testdata --exclude-dir=bench '^func Fuzz' . | sort | while read -r file; do \

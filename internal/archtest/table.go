@@ -101,6 +101,7 @@ func Table() []Row {
 		{Package: "internal/corpus"},
 		{Package: "internal/golden"},
 		{Package: "internal/leak"},
+		{Package: "internal/mutants"},
 		{Package: "internal/testrun"},
 		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr"}, Outside: testOutside},
 	}
