@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -263,4 +264,48 @@ func testNumbers(h *harness) {
 			}
 		}
 	}
+}
+
+// Several goroutines may poll one queue: each completion goes to one of them.
+func testManyPollers(h *harness) {
+	const n = 60
+	c, s := h.connected()
+	for range n {
+		s.recv()
+	}
+	seen := make(chan verbs.WC, 2*n)
+	var got atomic.Int32
+	var wg sync.WaitGroup
+	deadline := time.Now().Add(h.Timeout)
+	for range 3 {
+		wg.Go(func() {
+			wcs := make([]verbs.WC, 2)
+			for got.Load() < n && time.Now().Before(deadline) {
+				k, err := c.cq.Poll(wcs)
+				if err != nil {
+					h.Error(err)
+					return
+				}
+				got.Add(int32(k))
+				for _, wc := range wcs[:k] {
+					seen <- wc
+				}
+			}
+		})
+	}
+	for range n {
+		c.send()
+	}
+	wg.Wait()
+	close(seen)
+	for wc := range seen {
+		if wc.Err() != nil || !c.open[wc.WRID] {
+			h.Errorf("completion %+v, a second time or of no request", wc)
+		}
+		delete(c.open, wc.WRID)
+	}
+	if len(c.open) > 0 {
+		h.Errorf("%d of %d requests did not complete", len(c.open), n)
+	}
+	s.wait(n)
 }

@@ -72,6 +72,22 @@ func testSizes(h *harness) {
 		}
 	}
 	h.fresh(long, peer)
+	if b := h.Server.Attributes(); a.MaxMessageSize <= 16<<20 && a.MaxMessageSize <= b.MaxMessageSize && uint64(a.MaxMessageSize) <= b.MaxMRSize {
+		target := peer.region(int(a.MaxMessageSize), remoteRW)
+		sgl[elements-1].Length -= part*elements - int(a.MaxMessageSize)
+		for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite} {
+			if op == verbs.Send {
+				peer.recv(whole(target))
+			}
+			long.post(remote(op, target, 0, sgl...))
+			if wc := long.wait(1)[0]; wc.Err() != nil {
+				h.Errorf("%v of as many bytes as the limit says: %v", op, wc.Err())
+			}
+		}
+		if wc := peer.wait(1)[0]; wc.Err() != nil || wc.ByteLen != a.MaxMessageSize {
+			h.Errorf("the longest message came as %+v", wc)
+		}
+	}
 }
 
 // Nothing, in all its shapes, is a message like any other, and leaves what it
