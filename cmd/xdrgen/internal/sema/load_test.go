@@ -214,3 +214,31 @@ program P { version V { raw f(a) = 1; void g(int, a) = 2; } = 1; } = 300000;
 		}
 	}
 }
+
+// TestMissingParts holds that names are not blamed where what may declare them
+// could not be read: one fault, one finding.
+func TestMissingParts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"units that import each other": {map[string]string{
+			"u/u.x": "#include \"v/v.x\"\nstruct a { b x; };\n",
+			"v/v.x": "#include \"u/u.x\"\nstruct b { a *x; opaque y[SIZE]; };\n",
+		}, "import-cycle"},
+		"a file that is not there": {map[string]string{
+			"u/u.x": "#include \"none.x\"\nstruct a { b x; };\nunion c switch (d e) { case F: int g; };\n",
+		}, "include-not-found"},
+		"a file that is there": {map[string]string{
+			"u/u.x": "#include \"v.x\"\nstruct a { b x; b y; };\n",
+			"u/v.x": "struct c { int x; };\n",
+		}, "undefined-type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := compileFiles(t, Options{}, tt.files, "u/u.x")
+			if got := strings.Join(rules(r), " "); got != tt.want {
+				t.Errorf("%s, expected %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -288,3 +288,40 @@ func TestNumber(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputs holds which lines for one of rpcgen's outputs are read: those of
+// the output that is asked for, or all.
+func TestOutputs(t *testing.T) {
+	const text = `#ifdef RPC_HDR
+const HEADER = 1;
+#else
+const OTHERS = 2;
+#endif
+#if defined(RPC_XDR) || defined(RPC_SVC)
+%int only_c;
+#else
+const CLIENT = 3;
+#endif
+#ifndef RPC_HDR
+const NO_HEADER = 4;
+#endif
+`
+	for _, tt := range []struct {
+		macros map[string]string
+		want   string
+	}{
+		{nil, "HEADER CLIENT NO_HEADER"},
+		{map[string]string{"OTHER": ""}, "HEADER CLIENT NO_HEADER"},
+		{map[string]string{"RPC_HDR": ""}, "HEADER CLIENT"},
+		{map[string]string{"RPC_XDR": "1"}, "OTHERS NO_HEADER"},
+	} {
+		f, _, _ := parse(text, tt.macros)
+		var got []string
+		for _, d := range f.Defs {
+			got = append(got, d.Name.Name)
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%v: %s, expected %s", tt.macros, s, tt.want)
+		}
+	}
+}
