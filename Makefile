@@ -35,7 +35,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 	@set -e; for dir in spec/x/*/; do \
 		set -- $$(basename $$dir); out=$$($(target)); \
 		echo "xdrgen gen $$1 -> $$out"; \
-		$(xdrgen) gen -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
+		$(xdrgen) gen -tests -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done
 	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x

@@ -2,6 +2,7 @@ package codectest
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 // to be found.
 type word struct {
 	V     uint32
+	in    []byte
 	fault string
 }
 
@@ -42,6 +44,13 @@ func (v *word) DecodeXDR(d *xdr.Decoder) error {
 			return nil
 		}
 		return err
+	}
+	if v.fault == "scribble" && v.in != nil {
+		v.in[0] = b[0] // the same: nobody sees it who only looks
+	}
+	v.in = b
+	if v.fault == "wordy" && b[off-1] == 0xff {
+		return fmt.Errorf("word: %w", fmt.Errorf("last byte: %w", xdr.Fail(xdr.CodeEnum, off, 0, 0, "")))
 	}
 	v.V = binary.BigEndian.Uint32(b[off-4:])
 	if v.fault == "canonical" {
@@ -110,6 +119,8 @@ func TestCanaries(t *testing.T) {
 		"length":      "CheckXDR: 0",
 		"trailing":    "four bytes more: <nil>",
 		"view":        "view: V: ",
+		"scribble":    "copying, after aliasing: runtime error",
+		"wordy":       "allocations for word: last byte",
 	} {
 		typ := &Type{
 			Name: "word", Min: 4, Max: 4,

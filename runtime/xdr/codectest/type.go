@@ -61,6 +61,8 @@ func checks() []check {
 		{"trailing", trailing},
 		{"readers agree", agree},
 		{"words replaced", mutations},
+		{"moves between modes", moves},
 		{"allocations", allocations},
+		{"refusals", refusals},
 	}
 }

@@ -1,0 +1,27 @@
+package codec
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// What the frames of generated codecs cost hangs on the compiler's inlining of
+// them: a change that puts one over the budget shows here and not only in time.
+func TestFramesAreInlined(t *testing.T) {
+	const module = "github.com/rpcrdma/rpcrdma/"
+	for _, c := range []struct{ pkg, want string }{
+		{module + "gen/rpcrdma1", "can inline (*Message).DecodeXDR"},
+		{module + "gen/rpcrdma1", "can inline (*Message).CheckXDR"},
+		{module + "runtime/xdr", "can inline (*Decoder).Bytes"},
+		{module + "runtime/xdr", "can inline Lacks"},
+	} {
+		out, err := exec.Command("go", "build", "-gcflags="+c.pkg+"=-m", c.pkg).CombinedOutput()
+		if err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+		if !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: the compiler does not say %q", c.pkg, c.want)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+//go:build unix
+
+package codectest
+
+import "syscall"
+
+// readOnly is a copy of b in memory that cannot be written to, at its end: a
+// write into it faults, and so does a read of a page beyond. free gives it back.
+func readOnly(b []byte) (guarded []byte, free func(), err error) {
+	page := syscall.Getpagesize()
+	size := max(1, (len(b)+page-1)/page) * page
+	m, err := syscall.Mmap(-1, 0, size+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil, err
+	}
+	copy(m[size-len(b):], b)
+	for _, part := range []struct {
+		pages []byte
+		prot  int
+	}{{m[:size], syscall.PROT_READ}, {m[size:], syscall.PROT_NONE}} {
+		if err := syscall.Mprotect(part.pages, part.prot); err != nil {
+			return nil, nil, err
+		}
+	}
+	return m[size-len(b) : size : size], func() { _ = syscall.Munmap(m) }, nil
+}

@@ -1,0 +1,110 @@
+package codectest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// moves decodes into one value in either mode, from memory that faults where it
+// is written to. What a decoder has lent to the value (large union arms) is
+// emptied before the value moves on, and must stay so.
+func moves(t *Type, wire []byte) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	step := ""
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s: %v", step, r)
+		}
+	}()
+	v := t.New()
+	var lent []loan
+	for i := range 6 {
+		step = "aliasing, after copying"
+		var opt *xdr.DecoderOptions
+		if i%2 == 0 {
+			opt = aliasing()
+		} else {
+			step = "copying, after aliasing"
+		}
+		in, free, err := readOnly(wire)
+		if err != nil {
+			return err
+		}
+		defer free()
+		if err := v.DecodeXDR(xdr.NewDecoder(in, opt)); err != nil {
+			return err
+		}
+		if err := same(v, wire); err != nil {
+			return fmt.Errorf("%s: %w", step, err)
+		}
+		for _, l := range lent {
+			if !reflect.DeepEqual(l.now.Elem().Interface(), l.was.Interface()) {
+				return fmt.Errorf("%s: writes into a %s that belongs to another decoder", step, l.was.Type())
+			}
+		}
+		lent = borrow(nil, reflect.ValueOf(v).Elem())
+	}
+	return nil
+}
+
+// loan is a part of a value behind a pointer, and what it holds.
+type loan struct{ now, was reflect.Value }
+
+// borrow empties what v holds behind pointers.
+func borrow(to []loan, v reflect.Value) []loan {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			v.Elem().SetZero()
+			was := reflect.New(v.Type().Elem()).Elem()
+			to = append(to, loan{reflect.ValueOf(v.Interface()), was})
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			to = borrow(to, v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if v.Type().Elem().Kind() == reflect.Uint8 {
+				break
+			}
+			to = borrow(to, v.Index(i))
+		}
+	}
+	return to
+}
+
+// refused is how many words of one encoding are spoilt at most.
+const refused = 6
+
+// refusals: what a refused input costs is the error, whatever was wrong with it:
+// two objects at most. The first reading may make the value larger.
+func refusals(t *Type, wire []byte) error {
+	if race {
+		return nil
+	}
+	v, d := t.New(), xdr.NewDecoder(nil, aliasing())
+	in := append([]byte(nil), wire...)
+	for off := 0; off+4 <= len(in); off += 4 * (1 + len(in)/(4*refused)) {
+		old := in[off+3]
+		for _, x := range []byte{0x02, 0xff} {
+			in[off+3] = x
+			var err error
+			n := testing.AllocsPerRun(1, func() { d.Reset(in); err = v.DecodeXDR(d) })
+			var e *xdr.Error
+			switch {
+			case err != nil && !errors.As(err, &e):
+				return fmt.Errorf("byte %d is %#x: %v is no *xdr.Error", off+3, x, err)
+			case err != nil && n > 2:
+				return fmt.Errorf("byte %d is %#x: %v allocations for %w, 2 at most", off+3, x, n, err)
+			}
+		}
+		in[off+3] = old
+	}
+	return nil
+}
