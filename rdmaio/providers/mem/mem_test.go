@@ -41,7 +41,7 @@ func TestAcceptanceMeagre(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		n := mem.New(&mem.Config{AllocOnly: true, NoRemoteInvalidate: true})
 		meagre := &verbs.DeviceAttributes{
-			MaxSendSGE: 2, MaxRecvSGE: 2, MaxReadSGE: 1, MaxInitiatorDepth: 1, MaxResponderResources: 1, MaxPrivateData: -1,
+			MaxSendSGE: 1, MaxRecvSGE: 1, MaxReadSGE: 1, MaxInitiatorDepth: 1, MaxResponderResources: 1, MaxPrivateData: -1,
 			MaxSendWR: 1024, MaxRecvWR: 1024, MaxCQE: 1024, MaxMRSize: 2 << 20, MaxMessageSize: 1 << 20,
 		}
 		client, err := n.Open("client", meagre)

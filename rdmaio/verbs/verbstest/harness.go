@@ -164,6 +164,14 @@ func whole(mr verbs.MemoryRegion) verbs.SGE {
 	return verbs.SGE{MR: mr, Length: len(mr.Bytes())}
 }
 
+// halves is a range of a region as two elements, or one if the device takes no more.
+func (e *end) halves(mr verbs.MemoryRegion, off, n int) []verbs.SGE {
+	if e.dev.Attributes().MaxSendSGE < 2 {
+		return []verbs.SGE{{MR: mr, Offset: off, Length: n}}
+	}
+	return []verbs.SGE{{MR: mr, Offset: off, Length: n / 2}, {MR: mr, Offset: off + n/2, Length: n - n/2}}
+}
+
 // nextID gives a request its number.
 func (e *end) nextID() uint64 {
 	e.id++

@@ -98,9 +98,9 @@ func testNothing(h *harness) {
 	copy(src.Bytes(), "message!")
 	want := []byte("untouchd")
 	copy(dst.Bytes(), want)
-	end := verbs.SGE{MR: src, Offset: 8}
+	atEnd := c.halves(src, 8, 0)
 	for name, from := range map[string][]verbs.SGE{
-		"no element": nil, "an empty element": {{MR: src, Offset: 3}}, "empty elements at the end": {end, end},
+		"no element": nil, "an empty element": {{MR: src, Offset: 3}}, "empty elements at the end": atEnd,
 	} {
 		for _, to := range [][]verbs.SGE{nil, {{MR: dst, Offset: 8}}, {whole(dst)}} {
 			r, id := s.recv(to...), c.send(from...)

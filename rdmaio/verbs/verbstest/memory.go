@@ -19,7 +19,7 @@ func testWriteThenSend(h *harness) {
 		for b, i := src.Bytes(), 0; i < n; i++ {
 			b[i] = byte(i) ^ round
 		}
-		wr := remote(verbs.RDMAWrite, sink, 0, verbs.SGE{MR: src, Length: n / 2}, verbs.SGE{MR: src, Offset: n / 2, Length: n / 2})
+		wr := remote(verbs.RDMAWrite, sink, 0, c.halves(src, 0, n)...)
 		wr.Flags = 0
 		c.post(wr)
 		c.send(c.text("done"))

@@ -66,6 +66,9 @@ func testScatterGather(h *harness) {
 	src := c.text("0123456789abcdef").MR
 	dst := s.region(32, verbs.AccessLocalWrite)
 	n := min(3, h.Client.Attributes().MaxSendSGE, h.Server.Attributes().MaxRecvSGE)
+	if n == 1 {
+		h.Skip("the devices take one element")
+	}
 	from := []verbs.SGE{{MR: src, Offset: 10, Length: 5}, {MR: src, Offset: 0, Length: 0}, {MR: src, Offset: 2, Length: 3}}
 	to := []verbs.SGE{{MR: dst, Offset: 20, Length: 3}, {MR: dst, Offset: 0, Length: 4}, {MR: dst, Offset: 8, Length: 10}}
 	want := "abcde234"[:5]

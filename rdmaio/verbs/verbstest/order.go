@@ -142,7 +142,7 @@ func testRandom(h *harness) {
 		for len(wrs) < depth {
 			step++
 			off, n := spot()
-			sgl := []verbs.SGE{{MR: mine, Offset: off, Length: n / 2}, {MR: mine, Offset: off + n/2, Length: n - n/2}}
+			sgl := c.halves(mine, off, n)
 			switch rng.IntN(3) {
 			case 0:
 				to := rng.IntN(size - n + 1)
@@ -157,7 +157,7 @@ func testRandom(h *harness) {
 				if len(wrs) == 0 {
 					from := rng.IntN(size - n + 1)
 					wrs = append(wrs, remote(verbs.RDMARead, yours, uint64(from), sgl[:1]...))
-					copy(model[0][off:off+n/2], model[1][from:])
+					copy(model[0][off:off+sgl[0].Length], model[1][from:])
 				}
 			}
 			if len(wrs) > 0 && wrs[0].Opcode == verbs.RDMARead {
