@@ -122,8 +122,8 @@ func serveFramed(conn net.Conn, k kind, s Shape) error {
 	}
 }
 
-// framedClient makes calls over a framed connection.
-type framedClient struct {
+// FramedClient makes calls over a framed connection.
+type FramedClient struct {
 	*framing
 	conn net.Conn
 	body []byte
@@ -131,12 +131,14 @@ type framedClient struct {
 	err  error           // why; set before
 }
 
-func dialFramed(addr string, k kind, s Shape) (*framedClient, error) {
+// DialFramed connects to ServeTCP; the name is Framed, FramedGo or Segments.
+func DialFramed(addr, name string, s Shape) (*FramedClient, error) {
+	k := map[string]kind{Framed: kindFramed, FramedGo: kindFramedGo, Segments: kindSegments}[name]
 	conn, err := greet(addr, k, s)
 	if err != nil {
 		return nil, err
 	}
-	c := &framedClient{framing: newFraming(conn, k, s), conn: conn, body: make([]byte, s.Size)}
+	c := &FramedClient{framing: newFraming(conn, k, s), conn: conn, body: make([]byte, s.Size)}
 	for range s.Depth {
 		c.done = append(c.done, make(chan struct{}, 1))
 	}
@@ -146,7 +148,7 @@ func dialFramed(addr string, k kind, s Shape) (*framedClient, error) {
 
 // read runs until the connection ends; it takes all calls with it, those that
 // wait and those to come.
-func (c *framedClient) read() {
+func (c *FramedClient) read() {
 	defer c.conn.Close()
 	for {
 		h, err := c.receive()
@@ -163,7 +165,8 @@ func (c *framedClient) read() {
 	}
 }
 
-func (c *framedClient) call(slot int) error {
+// Call makes the one call that a slot, of Shape.Depth, can have outstanding.
+func (c *FramedClient) Call(slot int) error {
 	c.send(slot, c.body)
 	if err := c.w.flush(c.shape.Depth > 1 && c.shape.Size <= small); err != nil {
 		return err
@@ -174,10 +177,13 @@ func (c *framedClient) call(slot int) error {
 	return nil
 }
 
+// Close ends the connection, and calls in progress with it.
+func (c *FramedClient) Close() error { return c.conn.Close() }
+
 // run makes n calls, Depth at a time.
-func (c *framedClient) run(n int) (time.Duration, error) {
+func (c *FramedClient) run(n int) (time.Duration, error) {
 	if c.shape.Depth == 1 && c.shape.Size <= messageSize {
-		return latencies(func() error { return c.call(0) })(n)
+		return Latencies(func() error { return c.Call(0) })(n)
 	}
 	var left atomic.Int64
 	left.Store(int64(n))
@@ -187,7 +193,7 @@ func (c *framedClient) run(n int) (time.Duration, error) {
 	for slot := range c.shape.Depth {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 && errs[slot] == nil {
-				errs[slot] = c.call(slot)
+				errs[slot] = c.Call(slot)
 			}
 		})
 	}

@@ -121,7 +121,7 @@ func TestBrokenConnection(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	c, err := dialFramed(ln.Addr().String(), kindFramed, Shape{128, 4})
+	c, err := DialFramed(ln.Addr().String(), Framed, Shape{128, 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestBrokenConnection(t *testing.T) {
 			t.Error("calls without a server succeed")
 		}
 	}
-	if _, err := dialFramed("127.0.0.1:1", kindFramed, Shape{1, 1}); err == nil || errors.Is(err, io.EOF) {
+	if _, err := DialFramed("127.0.0.1:1", Framed, Shape{1, 1}); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("error %v, want a refusal", err)
 	}
 }

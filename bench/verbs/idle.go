@@ -3,7 +3,8 @@ package verbs
 import (
 	"errors"
 	"fmt"
-	"runtime"
+
+	"github.com/rpcrdma/rpcrdma/bench/internal/process"
 )
 
 // idleConnections is how many stand at once: two descriptors each would be too
@@ -19,11 +20,11 @@ type Idle struct {
 
 // IdleMemory measures each networked provider.
 func IdleMemory() (results []Idle, err error) {
-	srv, err := startServer()
+	srv, err := process.Start(serverEnv)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, srv.close()) }()
+	defer func() { err = errors.Join(err, srv.Close()) }()
 	for _, p := range networked() {
 		one, err := idleMemory(p, srv)
 		if err != nil {
@@ -34,7 +35,7 @@ func IdleMemory() (results []Idle, err error) {
 	return results, nil
 }
 
-func idleMemory(p provider, srv *server) (r Idle, err error) {
+func idleMemory(p provider, srv *process.Server) (r Idle, err error) {
 	dev, err := p.open()
 	if err != nil {
 		return r, err
@@ -50,7 +51,7 @@ func idleMemory(p provider, srv *server) (r Idle, err error) {
 		}
 	}()
 	add := func() error {
-		c, err := dialProvider(ctx, dev, srv.addrs[p.name], single)
+		c, err := dialProvider(ctx, dev, srv.Addrs[p.name], single)
 		if err != nil {
 			return err
 		}
@@ -58,8 +59,8 @@ func idleMemory(p provider, srv *server) (r Idle, err error) {
 		return c.call()
 	}
 	used := func() (own, other int64, err error) {
-		other, err = srv.memory()
-		return memory(), other, err
+		other, err = srv.Memory()
+		return process.Memory(), other, err
 	}
 	if err := add(); err != nil {
 		return r, err
@@ -75,13 +76,4 @@ func idleMemory(p provider, srv *server) (r Idle, err error) {
 	}
 	ownAfter, otherAfter, err := used()
 	return Idle{Name: p.name, Client: (ownAfter - own) / idleConnections, Server: (otherAfter - other) / idleConnections}, err
-}
-
-// memory is what this process has in use.
-func memory() int64 {
-	runtime.GC()
-	runtime.GC() // the first one moves what pools hold to where the second finds it
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc + m.StackInuse)
 }

@@ -63,7 +63,7 @@ func TestBulkMoves(t *testing.T) {
 			t.Errorf("%v went the wrong way", op)
 		}
 	}
-	if _, err := latencies(c.call)(10); err != nil {
+	if _, err := Latencies(c.call)(10); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.calls(10); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
+	"github.com/rpcrdma/rpcrdma/bench/internal/process"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -46,7 +47,7 @@ type Result struct {
 
 // A suite is all that is compared.
 type suite struct {
-	server *server
+	server *process.Server
 	ctx    context.Context
 	cases  []*timed
 	closes []func() error
@@ -64,11 +65,11 @@ type timed struct {
 func Compare(rounds int, slice time.Duration) (results []Result, err error) {
 	ctx, cancel := setUp()
 	defer cancel()
-	srv, err := startServer()
+	srv, err := process.Start(serverEnv)
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{server: srv, ctx: ctx, closes: []func() error{srv.close}}
+	s := &suite{server: srv, ctx: ctx, closes: []func() error{srv.Close}}
 	defer func() {
 		for _, f := range slices.Backward(s.closes) {
 			err = errors.Join(err, f())
@@ -101,14 +102,14 @@ func setUp() (context.Context, context.CancelFunc) {
 }
 
 // withCPU notes the processor time of each run, an operation.
-func (t *timed) withCPU(srv *server) Run {
-	used := func() (int64, error) {
-		own := cpuTime()
+func (t *timed) withCPU(srv *process.Server) Run {
+	used := func() (process.Usage, error) {
+		own := process.Own()
 		if t.InMemory {
 			return own, nil
 		}
-		other, err := srv.cpuTime()
-		return own + other, err
+		other, err := srv.Usage()
+		return own.Plus(other), err
 	}
 	return func(n int) (time.Duration, error) {
 		before, err := used()
@@ -120,7 +121,7 @@ func (t *timed) withCPU(srv *server) Run {
 			return 0, err
 		}
 		after, err := used()
-		t.cpu = append(t.cpu, float64(after-before)/float64(n))
+		t.cpu = append(t.cpu, float64(after.Minus(before).CPU)/float64(n))
 		return took, err
 	}
 }
@@ -138,33 +139,29 @@ var (
 
 // open makes all connections and the cases over them.
 func (s *suite) open() error {
-	tcp := s.server.addrs["tcp"]
-	conn, err := greet(tcp, kindEcho, single)
+	tcp := s.server.Addrs["tcp"]
+	run, conn, err := DialTCP(tcp, Call, single)
 	if err != nil {
 		return err
 	}
 	s.closeLater(conn)
-	s.add(TCP, Call, single, pingPong(conn, single))
+	s.add(TCP, Call, single, run)
 	for _, shape := range bulk {
-		conn, err := greet(tcp, kindSink, shape)
+		run, conn, err := DialTCP(tcp, Write, shape)
 		if err != nil {
 			return err
 		}
 		s.closeLater(conn)
-		s.add(TCP, Write, shape, stream(conn, shape))
+		s.add(TCP, Write, shape, run)
 	}
 	all := append([]Shape{single}, calls...)
-	if err := s.openFramed(Framed, kindFramed, Call, all...); err != nil {
-		return err
-	}
-	if err := s.openFramed(FramedGo, kindFramedGo, Call, all...); err != nil {
-		return err
-	}
 	some := append([]Shape{{4 << 10, 32}}, bulk...)
-	if err := s.openFramed(Framed, kindFramed, Write, some...); err != nil {
-		return err
-	}
-	if err := s.openFramed(Segments, kindSegments, Write, some...); err != nil {
+	if err := errors.Join(
+		s.openFramed(Framed, Call, all...),
+		s.openFramed(FramedGo, Call, all...),
+		s.openFramed(Framed, Write, some...),
+		s.openFramed(Segments, Write, some...),
+	); err != nil {
 		return err
 	}
 	if err := s.openMem(); err != nil {
@@ -174,7 +171,7 @@ func (s *suite) open() error {
 		dev, err := p.open()
 		if err == nil {
 			s.closes = append(s.closes, dev.Close)
-			err = s.openProvider(p.name, dev, s.server.addrs[p.name])
+			err = s.openProvider(p.name, dev, s.server.Addrs[p.name])
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
@@ -185,13 +182,13 @@ func (s *suite) open() error {
 
 func (s *suite) closeLater(c io.Closer) { s.closes = append(s.closes, c.Close) }
 
-func (s *suite) openFramed(name string, k kind, op string, shapes ...Shape) error {
+func (s *suite) openFramed(name, op string, shapes ...Shape) error {
 	for _, shape := range shapes {
-		c, err := dialFramed(s.server.addrs["tcp"], k, shape)
+		c, err := DialFramed(s.server.Addrs["tcp"], name, shape)
 		if err != nil {
 			return err
 		}
-		s.closeLater(c.conn)
+		s.closeLater(c)
 		s.add(name, op, shape, c.run)
 	}
 	return nil
@@ -226,7 +223,7 @@ func (s *suite) openProvider(name string, dev rdma.Device, addr string) error {
 		s.closes = append(s.closes, c.close)
 		switch {
 		case shape == single:
-			s.add(name, Call, shape, latencies(c.call))
+			s.add(name, Call, shape, Latencies(c.call))
 			continue
 		case shape.Size == messageSize:
 			s.add(name, Call, shape, c.calls)

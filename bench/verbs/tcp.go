@@ -21,10 +21,24 @@ func greet(addr string, k kind, s Shape) (net.Conn, error) {
 	return conn, nil
 }
 
+// DialTCP connects to ServeTCP, for the operation Call, one at a time, or Write, with as much outstanding as
+// the sockets take.
+func DialTCP(addr, op string, s Shape) (Run, io.Closer, error) {
+	k, run := kindEcho, pingPong
+	if op == Write {
+		k, run = kindSink, stream
+	}
+	conn, err := greet(addr, k, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return run(conn, s), conn, nil
+}
+
 // pingPong returns a run of round trips of s.Size octets, one at a time.
 func pingPong(conn net.Conn, s Shape) Run {
 	b := make([]byte, s.Size)
-	return latencies(func() error {
+	return Latencies(func() error {
 		if _, err := conn.Write(b); err != nil {
 			return err
 		}
@@ -33,9 +47,9 @@ func pingPong(conn net.Conn, s Shape) Run {
 	})
 }
 
-// latencies makes a Run of one operation at a time. Its time is n times the
+// Latencies makes a Run of one operation at a time. Its time is n times the
 // median of them, so that what is reported per operation is p50.
-func latencies(op func() error) Run {
+func Latencies(op func() error) Run {
 	return func(n int) (time.Duration, error) {
 		took := make([]time.Duration, n)
 		for i := range took {
