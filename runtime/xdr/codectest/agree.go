@@ -109,7 +109,8 @@ func sameView(view, want reflect.Value) error {
 		}
 		return nil
 	case reflect.Pointer:
-		if got, ok := optional(view); ok { // optional data that the value holds by pointer
+		_, itself := optional(reflect.Zero(want.Type().Elem())) // an arm by pointer that is optional data
+		if got, ok := optional(view); ok && !itself {           // optional data that the value holds by pointer
 			if got.present == want.IsNil() {
 				return fmt.Errorf("presence differs")
 			}
@@ -227,16 +228,24 @@ func sameEach(each reflect.Value, in []byte, v reflect.Value, path string, decod
 // follow is the list that path leads to; invalid where it is not there.
 func follow(v reflect.Value, path string) reflect.Value {
 	for _, name := range strings.Split(path, ".")[1:] {
-		v = v.FieldByName(name)
-		if opt, ok := optional(v); ok {
-			v = opt.value
+		if v = held(v.FieldByName(name)); !v.IsValid() {
+			break
 		}
-		if v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				return reflect.Value{}
-			}
-			v = v.Elem()
+	}
+	return v
+}
+
+// held is what a field holds, by pointer or as optional data or both; invalid
+// where a pointer is nil.
+func held(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return reflect.Value{}
 		}
+		return held(v.Elem())
+	}
+	if opt, ok := optional(v); ok {
+		return held(opt.value)
 	}
 	return v
 }

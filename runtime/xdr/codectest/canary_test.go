@@ -3,6 +3,7 @@ package codectest
 import (
 	"encoding/binary"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -181,5 +182,46 @@ func TestSameError(t *testing.T) {
 	}
 	if err := sameError(a, b); err != nil {
 		t.Error(err)
+	}
+}
+
+// optionalView is a view of an arm that is optional data: such an arm the value
+// may hold by pointer.
+type optionalView struct{ word xdr.Optional[uint32] }
+
+func (v optionalView) Arm() (xdr.Optional[uint32], bool) { return v.word, true }
+
+func TestOptionalArmByPointer(t *testing.T) {
+	some, other, none := xdr.Some(uint32(7)), xdr.Some(uint32(8)), xdr.Optional[uint32]{}
+	for _, c := range []struct {
+		view, held xdr.Optional[uint32]
+		same       bool
+	}{{some, some, true}, {none, none, true}, {some, none, false}, {none, some, false}, {some, other, false}} {
+		held := struct{ Arm *xdr.Optional[uint32] }{&c.held}
+		if err := sameView(reflect.ValueOf(optionalView{c.view}), reflect.ValueOf(held)); (err == nil) != c.same {
+			t.Errorf("view %v, held %v: %v", c.view, c.held, err)
+		}
+	}
+}
+
+// A path leads through pointers and optional data, and both at once.
+func TestFollow(t *testing.T) {
+	type inner struct{ List []int32 }
+	some := xdr.Some(inner{[]int32{1, 2}})
+	type outer struct {
+		Plain   inner
+		Pointer *inner
+		Both    *xdr.Optional[inner]
+		None    *xdr.Optional[inner]
+	}
+	v := reflect.ValueOf(outer{Pointer: &inner{[]int32{3}}, Both: &some})
+	for path, want := range map[string]int{".Plain.List": 0, ".Pointer.List": 1, ".Both.List": 2, ".None.List": -1} {
+		got := -1
+		if l := follow(v, path); l.IsValid() {
+			got = l.Len()
+		}
+		if got != want {
+			t.Errorf("%s: %d elements, want %d", path, got, want)
+		}
 	}
 }
