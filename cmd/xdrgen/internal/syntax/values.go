@@ -130,6 +130,43 @@ func (s *scanner) dropScopes(toks []token) []token {
 	return out
 }
 
+// dropMarks leaves out what ocamlnet writes beside types, for OCaml: _prefix and
+// the like before a string, _unboxed and the like within a type of numbers.
+func (s *scanner) dropMarks(toks []token) []token {
+	out := toks[:0]
+	for i := 0; i < len(toks); i++ {
+		t, next := toks[i], tokenAt(toks, i+1)
+		n := 0
+		switch {
+		case t.kind != tIdent:
+		case (t.is("_prefix") || t.is("_equals") || t.is("_abstract")) && next.kind == tString:
+			n = 2
+		case t.is("_tuple") && next.is("{"):
+			n = 1
+		case t.is("_unboxed") || t.is("_int") || t.is("_int32") || t.is("_int64"):
+			last := token{}
+			if len(out) > 0 {
+				last = out[len(out)-1]
+			}
+			after := last.is("unsigned") || last.is("int") || last.is("hyper")
+			if next.is("unsigned") || next.is("int") || next.is("hyper") || after && next.kind == tIdent {
+				n = 1
+			}
+		}
+		if n == 0 {
+			out = append(out, t)
+			continue
+		}
+		if !s.odd[t.text] {
+			s.told(t.text)
+			at := s.span(t.start, toks[i+n-1].end)
+			s.report(diag.New(diag.Pragma, at, "%s is left out", t.text).Replace(at, ""))
+		}
+		i += n - 1
+	}
+	return out
+}
+
 // expression finds how far an expression goes.
 type expression struct {
 	toks  []token
