@@ -93,7 +93,8 @@ func (r *Request) Reply(m Message, done func(error)) {
 		return
 	}
 	if r.tap != nil {
-		r.tap(&m)
+		seen := m // a copy, or every m would be on the heap
+		r.tap(&seen)
 	}
 	if err := r.plan(&m); err != nil {
 		r.failed = err

@@ -114,12 +114,17 @@ func (e *Engine) sendDone(r *Request) {
 // hold queues an answer with read chunks. It waits while as many are due as Receives were set aside
 // for RDMA_DONE: the peer keeps the credit of that Call, and can go on when it has read the others (§11; R107, R108).
 func (e *Engine) hold(r *Request) {
-	if len(e.due)+e.lined() >= e.spare() {
-		e.held.push(r)
-		return
+	e.held.push(r)
+	e.lend()
+}
+
+// lend lets answers that are held back go while there is room for their RDMA_DONE.
+func (e *Engine) lend() {
+	for e.held.len() > 0 && len(e.due)+e.lined() < e.spare() {
+		r := e.held.pop()
+		e.shape(r)
+		e.wait(r)
 	}
-	e.shape(r)
-	e.wait(r)
 }
 
 // spare is how many Receives there are for RDMA_DONE.
@@ -160,9 +165,5 @@ func (e *Engine) doneCame(xid uint32) {
 	} else {
 		e.eff.Release = append(e.eff.Release, r)
 	}
-	if e.held.len() > 0 {
-		h := e.held.pop()
-		e.shape(h)
-		e.wait(h)
-	}
+	e.lend()
 }

@@ -107,6 +107,21 @@ func TestHoldBack(t *testing.T) {
 	if st := b.e.Stats(); st.Waiting != 0 || st.DonesDue != 2 {
 		t.Errorf("%+v", st)
 	}
+	// One that turns out too large to be sent is an ERROR, and lets the next go.
+	b = newLegacy(t, engine.Responder, 2, 1)
+	for xid := uint32(1); xid <= 3; xid++ {
+		b.receive(b.free(), unhex(t, short(xid)))
+		a := lent(t, xid, 12)
+		if xid == 2 {
+			a.Payload = append(a.Payload, make([]byte, 1024))
+		}
+		b.answer(a) // the first takes the send queue, the second waits for it, the third is held back
+	}
+	b.complete()
+	b.complete()
+	if len(b.sent) != 3 || b.sent[1][15] != 4 || b.sent[2][3] != 3 || b.e.Stats().DonesDue != 2 {
+		t.Errorf("%d sent, %+v", len(b.sent), b.e.Stats())
+	}
 }
 
 // R109, T122: a peer that reads and says nothing has so long and no longer. All that was lent comes back, once.

@@ -301,6 +301,7 @@ func (e *Engine) send(r *Request) {
 		m.Kind, m.Err, r.transfers = header.KindError, header.Error{Code: header.ErrChunk}, r.transfers[:0]
 		r.Err = err
 		m.Reads = m.Reads[:0]
+		e.lend() // it takes no RDMA_DONE any more
 		buf, n, err = e.message(m, nil)
 	}
 	if err != nil {
