@@ -1,7 +1,6 @@
 package verbstest_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -70,7 +69,7 @@ func Example_fault() {
 			return f
 		})
 		if n := inj.Count(fault.DelayCompletion); n.Fired == 0 {
-			t.Error(fmt.Sprintf("of %d completions none was late: the test tested nothing", n.Seen))
+			t.Errorf("of %d completions none was late: the test tested nothing", n.Seen)
 		}
 	}
 }
