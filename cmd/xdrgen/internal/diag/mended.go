@@ -27,7 +27,7 @@ const maxMended = 4
 // mended shows what the fix makes of the lines that it touches, and marks what
 // it puts there.
 func (t *textWriter) mended(d Diagnostic) {
-	if len(d.Fix) == 0 {
+	if len(d.Fix) == 0 || !d.Fix[0].Span.Valid() {
 		return
 	}
 	f := d.Fix[0].Span.File
