@@ -18,7 +18,8 @@ type Encoder struct {
 	items   []Item
 }
 
-// NewEncoder returns an Encoder that appends to buf, which it grows as needed.
+// NewEncoder returns an Encoder that appends to buf, which it grows as needed. All
+// of buf's capacity is the Encoder's: what turns out not to fit has been begun in it.
 func NewEncoder(buf []byte) *Encoder {
 	e := new(Encoder)
 	e.Reset(buf)
