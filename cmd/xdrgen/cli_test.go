@@ -161,6 +161,20 @@ func TestColor(t *testing.T) {
 	}
 }
 
+// TestNotedOnce holds that people get the same advice once, machines always.
+func TestNotedOnce(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"u.x": "struct a { nothing x; something y; opaque z<N>; };\n"}))
+	for format, want := range map[string]int{"text": 1, "json": 2, "sarif": 2, "github": 2} {
+		stdout, _, _ := runCommand(t, "check", "-format", format, "u.x")
+		if n := strings.Count(stdout, "XDRTYPE', such as"); n != want {
+			t.Errorf("%s: the advice is there %d times, expected %d\n%s", format, n, want, stdout)
+		}
+		if !strings.Contains(stdout, "-D N=VALUE") {
+			t.Errorf("%s: advice of another rule is gone", format)
+		}
+	}
+}
+
 func TestGen(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"go.mod":     "module example.org/m\n",

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
@@ -21,6 +23,9 @@ func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlag
 		return printJSON(env.stdout, shown, errors, warnings, hidden)
 	}
 	summary(env.stderr, errors, warnings, hidden)
+	if f.Format == "text" {
+		shown = notedOnce(shown)
+	}
 	return f.write(env, shown, r)
 }
 
@@ -40,11 +45,33 @@ func (f *findingsFlag) write(env environment, ds []diag.Diagnostic, r reportFlag
 func printErrors(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	errors, warnings := diag.Count(ds)
 	shown, hidden := diag.Limit(onlyErrors(ds), r.Errors)
-	if err := printText(env.stderr, shown, r.color(env.stderr, env)); err != nil {
+	if err := printText(env.stderr, notedOnce(shown), r.color(env.stderr, env)); err != nil {
 		return err
 	}
 	summary(env.stderr, errors, warnings, hidden)
 	return nil
+}
+
+// notedOnce leaves out notes that a finding by the same rule had, but for the
+// word that it is about: who reads on knows them.
+func notedOnce(ds []diag.Diagnostic) []diag.Diagnostic {
+	out := slices.Clone(ds)
+	seen := map[string]bool{}
+	for i, d := range ds {
+		var notes []string
+		for _, n := range d.Notes {
+			key := n
+			if word := d.Span.Text(); word != "" {
+				key = strings.ReplaceAll(n, word, "\x00")
+			}
+			if key = d.Info().Code + key; !seen[key] {
+				seen[key] = true
+				notes = append(notes, n)
+			}
+		}
+		out[i].Notes = notes
+	}
+	return out
 }
 
 func onlyErrors(ds []diag.Diagnostic) []diag.Diagnostic {
