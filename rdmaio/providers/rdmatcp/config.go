@@ -63,7 +63,7 @@ type Config struct {
 	AcceptRate int
 
 	// Backlog is how many connection requests may wait for Listener.Accept;
-	// default 128. More are refused.
+	// default 4,096. More are refused.
 	Backlog int
 
 	// Logger gets a line for each connection that was refused or broke; default
@@ -139,7 +139,7 @@ func (c Config) fill() Config {
 		{&c.MaxConnections, 1 << 16},
 		{&c.MaxPerSource, 64},
 		{&c.AcceptRate, 5000},
-		{&c.Backlog, 128},
+		{&c.Backlog, 1 << 12},
 		{&c.LogRate, 10},
 	} {
 		switch {

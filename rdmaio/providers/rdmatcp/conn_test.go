@@ -337,7 +337,9 @@ func FuzzPeer(f *testing.F) {
 	seed := &peer{t: f, id: 1}
 	f.Add(script(seed, 1), true)
 	f.Add(seed.whole(segment.Header{Type: segment.Write}, hello(1, 1, []byte("x")), nil), false)
-	dev := device(f, rawConfig())
+	cfg := rawConfig()
+	cfg.Raw.Control = func(rdmatcp.ControlData) {}
+	dev := device(f, cfg)
 	profiled := device(f, &rdmatcp.Config{ReceiveTimeout: -1})
 	f.Fuzz(func(t *testing.T, b []byte, raw bool) {
 		d := profiled

@@ -29,7 +29,7 @@ type Device struct {
 	}
 
 	log        journal
-	loopback   bool           // counts as a source
+	ownCounts  bool           // this machine is a source
 	goroutines sync.WaitGroup // all that work for this device; Close joins them
 
 	mu      sync.Mutex
@@ -55,7 +55,7 @@ func Open(cfg *Config) (*Device, error) {
 		return nil, err
 	}
 	return &Device{
-		cfg: c, attrs: a, soft: books, log: journal{to: c.Logger, rate: bucket{rate: c.LogRate}}, loopback: cfg.MaxPerSource > 0,
+		cfg: c, attrs: a, soft: books, log: journal{to: c.Logger, rate: bucket{rate: c.LogRate}}, ownCounts: cfg.MaxPerSource > 0,
 		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
 	}, nil
 }

@@ -51,14 +51,15 @@ func (b *bucket) fill(now time.Time) {
 
 // source is what counts as one peer: an IPv4 address, or the network of an IPv6
 // address, which a host can change within it as it likes. The zero value is not
-// counted: other streams, and this machine itself unless loopback is set.
-func source(addr net.Addr, loopback bool) netip.Addr {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok {
+// counted: other streams, and this machine itself unless own is set.
+func source(local, remote net.Addr, own bool) netip.Addr {
+	there, ok := remote.(*net.TCPAddr)
+	here, ok2 := local.(*net.TCPAddr)
+	if !ok || !ok2 {
 		return netip.Addr{}
 	}
-	ip := tcp.AddrPort().Addr().Unmap()
-	if ip.IsLoopback() && !loopback {
+	ip := there.AddrPort().Addr().Unmap()
+	if !own && (ip.IsLoopback() || here.IP.Equal(there.IP)) {
 		return netip.Addr{}
 	}
 	if ip.Is6() {

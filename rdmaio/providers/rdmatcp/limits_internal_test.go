@@ -33,10 +33,11 @@ func TestBucket(t *testing.T) {
 }
 
 func TestSource(t *testing.T) {
+	here := &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}
 	for _, tc := range []struct {
-		ip       string
-		loopback bool
-		want     string
+		ip   string
+		own  bool
+		want string
 	}{
 		{"192.0.2.7", false, "192.0.2.7"},
 		{"::ffff:192.0.2.7", false, "192.0.2.7"},
@@ -46,12 +47,14 @@ func TestSource(t *testing.T) {
 		{"2001:db8:1:2:3:4:5:6", false, "2001:db8:1:2::"},
 		{"2001:db8:1:2::7", false, "2001:db8:1:2::"},
 		{"2001:db8:1:3::7", false, "2001:db8:1:3::"},
+		{"192.0.2.1", false, "invalid IP"}, // where the listener is
+		{"192.0.2.1", true, "192.0.2.1"},
 	} {
-		if got := source(&net.TCPAddr{IP: net.ParseIP(tc.ip)}, tc.loopback); got.String() != tc.want {
+		if got := source(here, &net.TCPAddr{IP: net.ParseIP(tc.ip)}, tc.own); got.String() != tc.want {
 			t.Errorf("%s: %v, want %s", tc.ip, got, tc.want)
 		}
 	}
-	if got := source(&net.UnixAddr{}, true); got.IsValid() {
+	if got := source(here, &net.UnixAddr{}, true); got.IsValid() {
 		t.Errorf("a socket file counts as %v", got)
 	}
 }

@@ -109,7 +109,7 @@ func (l *listener) serve() {
 			continue
 		}
 		pause = time.Millisecond
-		switch err := l.dev.adopt(conn, source(conn.RemoteAddr(), l.dev.loopback)); err {
+		switch err := l.dev.adopt(conn, source(conn.LocalAddr(), conn.RemoteAddr(), l.dev.ownCounts)); err {
 		case nil:
 			if l.begin(conn) {
 				l.dev.goroutines.Go(func() { l.greet(conn) })
