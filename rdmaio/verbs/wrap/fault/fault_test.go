@@ -42,8 +42,20 @@ func TestAcceptance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inj := fault.New(cfg)
 			verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
-				client, server := devices(t, inj)
-				return verbstest.Fabric{Client: client, Server: server, Addr: "here", Precise: true}
+				n, inner := mem.New(nil), make(map[verbs.Device]*mem.Device)
+				open := func(name string) verbs.Device {
+					d, err := n.Open(name, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					wrapped := inj.Device(d)
+					inner[wrapped] = d
+					return wrapped
+				}
+				return verbstest.Fabric{
+					Client: open("client"), Server: open("server"), Addr: "here", Precise: true,
+					Remove: func(d verbs.Device) { inner[d].Remove() },
+				}
 			})
 			for _, k := range fault.Kinds() {
 				if c := inj.Count(k); c.Seen == 0 || (c.Fired > 0) != (cfg.Rate[k] > 0) {

@@ -38,7 +38,12 @@ func TestAcceptance(t *testing.T) {
 				t.Error(problem)
 			}
 		})
-		return verbstest.Fabric{Client: tr.Device(client), Server: tr.Device(server), Addr: "here", Precise: true}
+		c, s := tr.Device(client), tr.Device(server)
+		inner := map[verbs.Device]*mem.Device{c: client, s: server}
+		return verbstest.Fabric{
+			Client: c, Server: s, Addr: "here", Precise: true,
+			Remove: func(d verbs.Device) { inner[d].Remove() },
+		}
 	})
 }
 
