@@ -50,7 +50,7 @@ func TestInterpreterRandom(t *testing.T) {
 				continue
 			}
 			typ := &ir.Type{Kind: ir.Ref, Ref: d, Size: d.Size}
-			for i := range 24 {
+			for i := range 48 {
 				w := &wirer{r: r, deep: i % 5}
 				in := mutate(r, w.decl(nil, d), i)
 				c := interpretCase{Type: n.decl[d], In: fmt.Sprintf("%x", in)}
@@ -89,6 +89,9 @@ func mutate(r *rand.Rand, in []byte, way int) []byte {
 	case way == 0 || len(in) == 0:
 	case way%4 == 1:
 		return in[:r.IntN(len(in))]
+	case way%4 == 3: // counts just over their bounds, labels beside labels
+		at := in[4*r.IntN(len(in)/4):]
+		binary.BigEndian.PutUint32(at, binary.BigEndian.Uint32(at)+uint32(1+r.IntN(3)))
 	case way%4 == 2:
 		in[r.IntN(len(in))] ^= 1 << r.IntN(8)
 	default:
