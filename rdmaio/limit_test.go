@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -180,6 +181,31 @@ func TestMaxHandlers(t *testing.T) {
 	if most != 2 {
 		t.Errorf("%d handlers at a time, want 2", most)
 	}
+}
+
+// A connection that is idle keeps no memory of the Calls that it once had (R309).
+func TestIdleMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := w.serve(&file{t: t}, nil)
+		c := w.dial(nil)
+		if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 500_000))); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		conn := serverConn(t, s)
+		const messages = 2 * 32 * 1024
+		if st := conn.Stats(); st.BufferBytes < 500_000+messages {
+			t.Errorf("%d bytes at once: nothing is kept for the next Call", st.BufferBytes)
+		}
+		time.Sleep(2 * time.Minute)
+		if st := conn.Stats(); st.BufferBytes != messages {
+			t.Errorf("%d bytes after two minutes, want those of messages, %d", st.BufferBytes, messages)
+		}
+		if _, err := c.Call(context.Background(), writeCall(2, 0, make([]byte, 500_000))); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // What a peer does is not worth more than ten lines a second; how many were left out is told.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -54,8 +55,9 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	if set.MaxHandlers > 0 {
 		s.shared.handlers = make(chan struct{}, set.MaxHandlers)
 	}
-	s.wg.Add(1)
+	s.wg.Add(2)
 	go s.accept(run)
+	go s.trim(run)
 	return s, nil
 }
 
@@ -72,6 +74,36 @@ func (s *Server) accept(ctx context.Context) {
 		}
 		s.wg.Add(1)
 		go s.serve(ctx, req)
+	}
+}
+
+// idleCheck is how often a server looks for connections that have nothing to do.
+const idleCheck = 30 * time.Second
+
+// trim takes the memory that connections keep for Calls with chunks from those that were idle
+// since it looked last: what a peer once needed is not his for good.
+func (s *Server) trim(ctx context.Context) {
+	defer s.wg.Done()
+	tick := time.NewTicker(idleCheck)
+	defer tick.Stop()
+	seen := make(map[*Conn]uint64) // messages received by then
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		next := make(map[*Conn]uint64)
+		for _, c := range s.Conns() {
+			n := c.Stats().Received
+			if last, ok := seen[c]; ok && last == n {
+				if err := c.pool.Trim(); err != nil {
+					s.log.Warn("rdmaio: memory of an idle connection", "reason", err)
+				}
+			}
+			next[c] = n
+		}
+		seen = next
 	}
 }
 

@@ -30,7 +30,7 @@ type mutant struct {
 
 func main() {
 	only := flag.String("only", "", "`part` of the names of those to try")
-	limit := flag.Duration("timeout", 5*time.Minute, "`time` for each")
+	limit := flag.Duration("timeout", 2*time.Minute, "`time` for each package's tests")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

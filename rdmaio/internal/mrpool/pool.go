@@ -53,6 +53,8 @@ type Pool struct {
 	pd  verbs.ProtectionDomain
 	cfg Config
 
+	emptying sync.Mutex // held until what was taken out has gone back to the domain
+
 	mu      sync.Mutex
 	closed  bool
 	regions []verbs.MemoryRegion // invalid ones
@@ -280,33 +282,57 @@ func (p *Pool) Stats() Stats {
 	return p.stats
 }
 
-// Close gives everything back to the domain. ErrInUse if something was not given
-// back to the Pool; what was is gone all the same. Idempotent.
-func (p *Pool) Close() error {
+// Trim gives back what is kept for reuse.
+func (p *Pool) Trim() error {
+	p.emptying.Lock()
+	defer p.emptying.Unlock()
 	p.mu.Lock()
-	p.closed = true
-	regions, buffers, out := p.regions, p.buffers, p.out
-	p.regions, p.buffers = nil, [classes + 1][]*Buffer{}
+	regions, buffers := p.idle()
+	p.mu.Unlock()
+	return p.giveBack(regions, buffers)
+}
+
+// idle takes out all that is kept. mu is locked.
+func (p *Pool) idle() (regions []verbs.MemoryRegion, buffers []*Buffer) {
+	regions, p.regions = p.regions, nil
 	p.stats.Regions -= len(regions)
-	for _, list := range buffers {
+	for i, list := range p.buffers {
 		for _, b := range list {
 			p.stats.Buffers--
 			p.stats.BufferBytes -= uint64(len(b.mem))
+			buffers = append(buffers, b)
 		}
+		p.buffers[i] = nil
 	}
-	p.mu.Unlock()
+	p.held = 0
+	return regions, buffers
+}
 
+// giveBack gives them to the domain.
+func (p *Pool) giveBack(regions []verbs.MemoryRegion, buffers []*Buffer) error {
 	var errs []error
 	for _, mr := range regions {
 		errs = append(errs, mr.Deregister())
 	}
-	for _, list := range buffers {
-		for _, b := range list {
-			errs = append(errs, p.destroy(b))
-		}
-	}
-	if out > 0 {
-		errs = append(errs, fmt.Errorf("mrpool: close: %d given out: %w", out, ErrInUse))
+	for _, b := range buffers {
+		errs = append(errs, p.destroy(b))
 	}
 	return errors.Join(errs...)
+}
+
+// Close gives everything back to the domain. ErrInUse if something was not given
+// back to the Pool; what was is gone all the same. Idempotent.
+func (p *Pool) Close() error {
+	p.emptying.Lock()
+	defer p.emptying.Unlock()
+	p.mu.Lock()
+	p.closed = true
+	out := p.out
+	regions, buffers := p.idle()
+	p.mu.Unlock()
+	err := p.giveBack(regions, buffers)
+	if out > 0 {
+		err = errors.Join(err, fmt.Errorf("mrpool: close: %d given out: %w", out, ErrInUse))
+	}
+	return err
 }

@@ -272,3 +272,32 @@ func TestStages(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Trim gives back what is kept, and nothing else.
+func TestTrim(t *testing.T) {
+	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 8, KeepBytes: 1 << 20})
+	mr, err := p.Register(make([]byte, 100), remote)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := p.Register(make([]byte, 100), remote)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := p.Buffer(5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Release(&mr), p.Put(b), p.Trim()); err != nil {
+		t.Fatal(err)
+	}
+	if st := p.Stats(); st.Regions != 1 || st.Buffers != 0 || st.BufferBytes != 0 || dev.Resources().MRs != 1 || dev.Resources().AllocatedBytes != 0 {
+		t.Errorf("%+v, %+v", st, dev.Resources())
+	}
+	if b, err = p.Buffer(5000); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Put(b), p.Release(&kept), p.Close()); err != nil {
+		t.Error(err)
+	}
+}
