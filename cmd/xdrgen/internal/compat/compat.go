@@ -28,13 +28,14 @@ type State struct {
 // Compare returns the differences, in order of their places in the new state,
 // what was removed last.
 func Compare(old, new State) []Change {
-	c := &comparer{wire: wire{}, twin: map[*ir.Decl]*ir.Decl{}}
+	c := &comparer{wire: wire{}, twin: map[*ir.Decl]*ir.Decl{}, found: map[*ir.Decl]bool{}}
 	a, b := declsOf(old.Unit), declsOf(new.Unit)
 	c.oldUses, c.newUses = uses(a), uses(b)
 	pairs := c.match(a, b)
 	for _, p := range pairs {
 		c.decl(p.old, p.new)
 	}
+	c.alone(a, b)
 	c.codes(old.Bind, new.Bind)
 	sort.SliceStable(c.out, func(i, j int) bool { return before(c.out[i], c.out[j]) })
 	return c.out
@@ -66,6 +67,7 @@ func before(a, b Change) bool {
 type comparer struct {
 	wire             wire
 	twin             map[*ir.Decl]*ir.Decl // old declaration to new
+	found            map[*ir.Decl]bool     // new declarations that have a twin
 	oldUses, newUses map[string]bool       // constants that are bounds or cases
 	out              []Change
 }

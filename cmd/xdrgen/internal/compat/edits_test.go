@@ -25,6 +25,32 @@ func typeEdits() []edit {
 			[]string{"oboo declaration-renamed struct z"},
 		},
 		{
+			"struct renamed, a type within changed", "struct in { string a<4>; };\nstruct pay_op { in to; int sum; };\nstruct m { pay_op p; };\n",
+			"struct in { string a<8>; };\nstruct payment { in to; int sum; };\nstruct m { payment p; };\n",
+			[]string{"oopo bound-raised struct in.a", "oboo declaration-renamed struct payment"},
+		},
+		{
+			"struct renamed, a field of it changed", "struct pay_op { int to; string a<4>; };\nstruct m { pay_op p<>; };\n",
+			"struct payment { int to; string a<8>; };\nstruct m { payment p<>; };\n",
+			[]string{"oboo declaration-renamed struct payment", "oopo bound-raised struct payment.a"},
+		},
+		{
+			"enum renamed, a member added", "enum kind { K_A = 0, K_B = 1 };\nstruct m { kind k; };\n", "enum sort_of { K_A = 0, K_B = 1, K_C = 2 };\nstruct m { sort_of k; };\n",
+			[]string{"oboo declaration-renamed enum sort_of", "oopo member-added enum sort_of.K_C"},
+		},
+		{
+			"union renamed, an arm added", "union u switch (int d) { case 0: int a; };\nstruct m { u x; };\n", "union uu switch (int d) { case 0: int a; case 1: void; };\nstruct m { uu x; };\n",
+			[]string{"oboo declaration-renamed union uu", "oopo arm-added union uu.case 1"},
+		},
+		{
+			"list node renamed, its element changed", "struct l { int a; string b<4>; l *next; };\nstruct m { l *x; };\n", "struct entry { int a; string b<5>; entry *next; };\nstruct m { entry *x; };\n",
+			[]string{"oboo declaration-renamed struct entry", "oopo bound-raised struct entry.b"},
+		},
+		{
+			"another struct in its place", "struct a { int x; };\nstruct m { a v; };\n", "struct b { hyper y; };\nstruct m { b v; };\n",
+			[]string{"oooo declaration-added struct b", "bbbb type-wire struct m.v", "oboo declaration-removed struct a"},
+		},
+		{
 			"the likelier of two", "typedef opaque name<>;\n", "typedef opaque blob<>;\ntypedef opaque name2<>;\n",
 			[]string{"oooo declaration-added typedef blob", "oboo declaration-renamed typedef name2"},
 		},

@@ -20,65 +20,85 @@ func sameSort(a, b *ir.Decl) bool {
 	return a.Kind == b.Kind || isType(a) && isType(b)
 }
 
-// match pairs declarations: by name, then what is left by its form. It reports
-// those without partner, and those that were renamed.
+// match pairs declarations: by name, then what is left by its form; those it
+// reports as renamed.
 func (c *comparer) match(old, new []*ir.Decl) []pair {
 	byName := make(map[string]*ir.Decl, len(new))
 	for _, d := range new {
 		byName[d.Name] = d
 	}
 	var pairs []pair
-	var lost []*ir.Decl
-	taken := map[*ir.Decl]bool{}
+	pairUp := func(d, n *ir.Decl) {
+		pairs = append(pairs, pair{d, n})
+		c.twin[d], c.found[n] = n, true
+	}
 	for _, d := range old {
 		if n := byName[d.Name]; n != nil && sameSort(d, n) {
-			pairs = append(pairs, pair{d, n})
-			c.twin[d], taken[n] = n, true
-		} else {
-			lost = append(lost, d)
+			pairUp(d, n)
 		}
 	}
-	var found []*ir.Decl
-	for _, d := range new {
-		if !taken[d] {
-			found = append(found, d)
-		}
-	}
-	guesses, messages := 0, roots(old)
-	for _, d := range lost {
+	guesses := 0
+	for _, d := range old {
 		var best *ir.Decl
 		most := 0
-		for _, n := range found {
-			if guesses++; taken[n] || guesses > maxGuesses {
+		for _, n := range new {
+			if c.twin[d] != nil || c.found[n] {
 				continue
+			}
+			if guesses++; guesses > maxGuesses {
+				break
 			}
 			if like := likeness(d, n); like > most && renamed(d, n) {
 				best, most = n, like
 			}
 		}
-		if best == nil {
-			switch {
-			case d.Kind == ir.Program:
-				c.add(ProgramRemoved, path(d), d.Pos, noPlace, "%s (%d) is gone", path(d), d.Program.Number)
-			case messages[d]:
-				c.add(MessageRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
-			case !d.Anon:
-				c.add(DeclRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
-			}
-			continue
-		}
-		taken[best], c.twin[d] = true, best
-		pairs = append(pairs, pair{d, best})
-		if !d.Anon || !best.Anon {
-			c.add(DeclRenamed, path(best), d.Pos, best.Pos, "%s was called %s", path(best), d.Name)
-		}
-	}
-	for _, d := range found {
-		if !taken[d] && !d.Anon {
-			c.add(DeclAdded, path(d), noPlace, d.Pos, "%s is new", path(d))
+		if best != nil {
+			pairUp(d, best)
+			c.renamed(d, best)
 		}
 	}
 	return pairs
+}
+
+// adopt pairs two declarations that are left, where the new one stands at a
+// place of the old one and they have enough in common: it got another name and
+// other contents at once.
+func (c *comparer) adopt(a, b *ir.Type) bool {
+	if a.Ref == nil || b.Ref == nil || a.Kind != b.Kind || a.Ref.Kind != b.Ref.Kind ||
+		c.twin[a.Ref] != nil || c.found[b.Ref] || likeness(a.Ref, b.Ref) == 0 {
+		return false
+	}
+	c.twin[a.Ref], c.found[b.Ref] = b.Ref, true
+	c.renamed(a.Ref, b.Ref)
+	c.decl(a.Ref, b.Ref)
+	return true
+}
+
+func (c *comparer) renamed(old, new *ir.Decl) {
+	if !old.Anon || !new.Anon {
+		c.add(DeclRenamed, path(new), old.Pos, new.Pos, "%s was called %s", path(new), old.Name)
+	}
+}
+
+// alone reports the declarations without a twin.
+func (c *comparer) alone(old, new []*ir.Decl) {
+	messages := roots(old)
+	for _, d := range old {
+		switch {
+		case c.twin[d] != nil:
+		case d.Kind == ir.Program:
+			c.add(ProgramRemoved, path(d), d.Pos, noPlace, "%s (%d) is gone", path(d), d.Program.Number)
+		case messages[d]:
+			c.add(MessageRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
+		case !d.Anon:
+			c.add(DeclRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
+		}
+	}
+	for _, d := range new {
+		if !c.found[d] && !d.Anon {
+			c.add(DeclAdded, path(d), noPlace, d.Pos, "%s is new", path(d))
+		}
+	}
 }
 
 // roots returns the structs and unions that may be messages of their own:

@@ -20,6 +20,9 @@ func (c *comparer) types(where string, old, new *ir.Type, said bool) {
 // form is types without the shortcut for two states of one declaration.
 func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 	a, b := old.Underlying(), new.Underlying()
+	if a == old && b == new && c.adopt(a, b) {
+		return
+	}
 	if !said && (a != old || b != new) {
 		if !c.sameGo(old, new) && comparable(a, b) {
 			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
