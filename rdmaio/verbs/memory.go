@@ -20,7 +20,8 @@ type ProtectionDomain interface {
 	// rounded nor extended to pages as far as the peer can tell. The region
 	// keeps buf alive. Empty buffers are refused. Rights not asked for are
 	// refused to the peer (R9, R304). ErrNotSupported for memory that is not of
-	// this domain's Alloc, if the device wants that. Regions may overlap. It may block for the
+	// this domain's Alloc, if the device takes no other
+	// (DeviceAttributes.HeapMemory). Regions may overlap. It may block for the
 	// time it takes to pin the memory.
 	RegisterMemory(buf []byte, access Access) (MemoryRegion, error)
 
