@@ -2453,7 +2453,7 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 32, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 32, off); err != nil {
 		return 0, xdr.In(err, "rpcrdma2.PropSet:")
 	}
 	s := (*v)[:]
@@ -2621,7 +2621,7 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 4, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "rpcrdma2.PropSubset:")
 	}
 	s := (*v)[:]

@@ -422,7 +422,7 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 32, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 32, off); err != nil {
 		return 0, xdr.In(err, "xchar.Spec:")
 	}
 	s := (*v)[:]
@@ -590,7 +590,7 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 4, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "xchar.Subset:")
 	}
 	s := (*v)[:]

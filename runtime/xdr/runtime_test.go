@@ -87,7 +87,7 @@ func TestFullIsNoError(t *testing.T) {
 	if err := e.More(Full(), 8); err == nil {
 		t.Error("a value that does not fit room of its size would be tried for ever")
 	}
-	if err := e.More(Fail(CodeBool, 0, 2, 1, ""), 1<<40); err == nil || err.Code != CodeBool {
+	if err := e.More(Fail(CodeBool, 0, 2, 1, ""), 1<<30); err == nil || err.Code != CodeBool {
 		t.Errorf("another error has become %v", err)
 	}
 }

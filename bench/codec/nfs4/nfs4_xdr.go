@@ -924,7 +924,7 @@ func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Bitmap4:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 4, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Bitmap4:")
 	}
 	s := (*v)[:]
@@ -2676,7 +2676,7 @@ func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Pathname4:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 24, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 24, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Pathname4:")
 	}
 	s := (*v)[:]
@@ -5514,7 +5514,7 @@ func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*16 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 40, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 40, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Fattr4ACL:")
 	}
 	s := (*v)[:]
@@ -26901,7 +26901,7 @@ func (v *SECINFO4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SECINFO4resok:")
 	}
-	if err = xdr.Resize(d, &(*v), int(n), 40, off); err != nil {
+	if err = xdr.Resize(d, v, int(n), 40, off); err != nil {
 		return 0, xdr.In(err, "nfs4.SECINFO4resok:")
 	}
 	s := (*v)[:]

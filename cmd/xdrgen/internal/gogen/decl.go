@@ -129,7 +129,7 @@ func (g *gen) typedef(d *ir.Decl) {
 		size: func(s *sizer, v place) { s.size(t, val(v)) },
 		get: func(r *getter, v place) {
 			q := v
-			q.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id("v")) }
+			q.x, q.ptr = func() *jen.Statement { return jen.Parens(jen.Op("*").Id("v")) }, id("v")
 			r.typedef(d, q)
 		},
 		reset: func(z *resetter, v place) {

@@ -97,7 +97,7 @@ func (r *getter) elements(t *ir.Type, n string, v place) {
 		r.passElements(t.Elem, n, v)
 		return
 	}
-	r.fallible(nil, jen.Qual(xdrPath, "Resize").Call(jen.Id("d"), jen.Op("&").Add(v.x()), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
+	r.fallible(nil, jen.Qual(xdrPath, "Resize").Call(jen.Id("d"), v.addr(), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
 	r.loop(t.Elem, v, t.Elem.Size.Fixed())
 }
 
@@ -119,7 +119,7 @@ func (r *getter) optional(t *ir.Type, v place) {
 		absent = []jen.Code{v.x().Op("=").Nil()}
 	default:
 		inner := v
-		inner.x = v.x.dot("Value")
+		inner.x, inner.ptr = v.x.dot("Value"), nil
 		present = r.block(func(q *getter) {
 			q.stmt(v.x().Dot("Present").Op("=").True())
 			q.get(t.Elem, inner)
@@ -162,7 +162,7 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 	last := r.vars.name("p")
 	body := r.block(func(q *getter) {
 		grow := r.sub()
-		grow.fallible(jen.Id(s), jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), jen.Op("&").Add(v.x()), jen.Lit(size), jen.Id(r.off)), v)
+		grow.fallible(jen.Id(s), jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.off)), v)
 		q.stmt(jen.If(jen.Id(i).Op("==").Len(jen.Id(s))).Block(grow.code...))
 		if !emptyElem(node) {
 			q.stmt(jen.Id(last).Op(":=").Op("&").Id(s).Index(jen.Id(i)))
@@ -194,7 +194,7 @@ func (r *getter) elem(node *ir.Decl, v place, p string) {
 	case len(fs) == 1:
 		v.site = r.g.sites[fs[0]]
 		if p != "" && !isStructLike(fs[0].Type) {
-			v.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id(p)) }
+			v.x, v.ptr = func() *jen.Statement { return jen.Parens(jen.Op("*").Id(p)) }, id(p)
 		}
 		r.get(fs[0].Type, v)
 	case r.g.inlined(node):

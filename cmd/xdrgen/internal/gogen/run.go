@@ -23,6 +23,7 @@ func (x expr) index(i string) expr {
 // place is a value: its Go expression, and how an error names it.
 type place struct {
 	x    expr
+	ptr  expr   // the pointer that x is behind, where it is
 	root string // the type that the path begins at
 	path string // fields since the nearest index, or since the type
 	ups  []up   // the indexed fields around it, outermost first
@@ -39,10 +40,18 @@ type up struct {
 func (g *gen) field(p place, f *ir.Field) place {
 	q := p
 	name := g.names.field[f]
-	q.x = p.x.dot(name)
+	q.x, q.ptr = p.x.dot(name), nil
 	q.path = join(p.path, name)
 	q.site = g.sites[f]
 	return q
+}
+
+// addr is a pointer to p.
+func (p place) addr() *jen.Statement {
+	if p.ptr != nil {
+		return p.ptr()
+	}
+	return jen.Op("&").Add(p.x())
 }
 
 // elem is the place of an element of p, held by expression x.

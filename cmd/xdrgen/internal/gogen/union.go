@@ -96,6 +96,7 @@ func (g *gen) arm(d *ir.Decl, a *ir.Arm, v place) place {
 	q := g.field(v, a.Field)
 	if g.byPointer(d, a) && !isStructLike(a.Field.Type) {
 		x := q.x
+		q.ptr = x
 		q.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Add(x())) }
 	}
 	return q
