@@ -294,12 +294,15 @@ func TestReverseFlood(t *testing.T) {
 
 // Callers on both sides at once, more than there are credits, messages of all shapes: each gets its own answer,
 // and the Receives are those of both directions (R266, R270, R271).
-func TestBothBusy(t *testing.T) { overEach(t, bothBusy) }
+func TestBothBusy(t *testing.T) { overEachWatched(t, bothBusy) }
 
 func bothBusy(t *testing.T, w *world) {
 	const callers, each = 16, 40
 	files := [2]*file{{t: t, data: pattern(70000, 1)}, {t: t, data: pattern(70000, 2)}}
-	b := newBoth(w, files[0], files[1],
+	slow := [2]*later{{h: files[0]}, {h: files[1]}} // so that Calls overlap
+	t.Cleanup(slow[0].wg.Wait)
+	t.Cleanup(slow[1].wg.Wait)
+	b := newBoth(w, slow[0], slow[1],
 		rdmaio.Config{Credits: 5, ReverseCredits: 3, ReverseChunks: true, SendQueue: 16},
 		rdmaio.Config{Credits: 6, ReverseCredits: 4, ReverseChunks: true, SendQueue: 16})
 	var wg sync.WaitGroup
@@ -333,6 +336,16 @@ func bothBusy(t *testing.T, w *world) {
 			return st.Calls == callers*each+1 && st.Reverse.Calls == callers*each && st.PostedRecvs == recvs &&
 				st.Granted == 5 && st.Reverse.Granted == 3 && st.Excess == 0
 		})
+	}
+	list := w.since(0)
+	for device, want := range map[string]struct{ calls, most int }{"client": {callers*each + 1, 5}, "server": {callers * each, 3}} {
+		l, err := audit(list, device)
+		if err != nil {
+			t.Error(err)
+		}
+		if l.calls != want.calls || l.replies != want.calls || l.most != want.most || len(l.out)+len(l.in) != 0 {
+			t.Errorf("%s: %d Calls and %d replies, %d out at a time, %d and %d left over", device, l.calls, l.replies, l.most, len(l.out), len(l.in))
+		}
 	}
 }
 
