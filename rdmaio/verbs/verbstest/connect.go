@@ -20,6 +20,11 @@ func testPrivateData(h *harness) {
 			if !bytes.Equal(ci.PrivateData, yours) || !bytes.Equal(si.PrivateData, mine) {
 				h.Errorf("client got %q, server %q", ci.PrivateData, si.PrivateData)
 			}
+			clear(mine) // each one's own again
+			clear(yours)
+			if bytes.IndexByte(ci.PrivateData, 0) >= 0 || bytes.IndexByte(si.PrivateData, 0) >= 0 {
+				h.Errorf("the private data that one was given changes with what the other gave: %q, %q", ci.PrivateData, si.PrivateData)
+			}
 			if ci.RemoteAddr == "" || si.RemoteAddr == "" || ci.LocalAddr == "" || si.LocalAddr == "" {
 				h.Errorf("an address is missing: %+v, %+v", ci, si)
 			}
