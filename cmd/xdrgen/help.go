@@ -103,8 +103,12 @@ Examples:
   xdrgen gen -o gen/rpcrdma2 -package rpcrdma2 spec/x/rpcrdma2/*.x
   xdrgen gen -o gen/ext -package ext -I spec/x -import-root example.org/m/gen spec/x/ext/ext.x
 
-Only files that change are written, and their names printed. With errors
-nothing is written.
+In a module of your own, go get -tool github.com/rpcrdma/rpcrdma/cmd/xdrgen pins
+the tool, and a line in the package has go generate run it:
+  //go:generate go tool xdrgen gen -o . -package proto proto.x
+
+Only files that change are written, and their names printed; stale ones are
+named on stderr. With errors nothing is written.
 
   -o DIR             folder of the package
   -package NAME      Go package name
