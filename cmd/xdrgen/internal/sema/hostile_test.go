@@ -43,6 +43,13 @@ func TestHostile(t *testing.T) {
 		"quotes":         strings.Repeat("\"", n) + "\n" + strings.Repeat("\"\n", n),
 		"bytes":          strings.Repeat("\xff\x00", n),
 		"undefined":      many("struct s%d { none%d x; };\n"),
+		"outputs":        strings.Repeat("#ifdef RPC_HDR\n", 8*n) + strings.Repeat("const A = 1;\n", n) + strings.Repeat("#endif\n", 8*n),
+		"parentheses":    "const A = " + strings.Repeat("(1 + ", n) + ";",
+		"shifts":         "struct s { int a<" + strings.Repeat("1 << ", n) + "1>; };",
+		"hyphens":        "const " + strings.Repeat("a-", 8*n) + "b = 1;",
+		"scopes":         "struct s { " + strings.Repeat("a::", n) + "b x; };",
+		"within":         strings.Repeat("struct s { const a;", n),
+		"forward":        many("struct s%d; struct t%d;\n"),
 	} {
 		start := time.Now()
 		r, err := Compile(Options{Files: []string{"u.x"}, FS: oneFile{x: []byte(text)}})

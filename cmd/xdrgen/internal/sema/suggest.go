@@ -206,6 +206,9 @@ func (c *compiler) declaredElsewhere(u *unit, name string) string {
 	return ""
 }
 
+// maxOther is the largest file that is read for a suggestion only.
+const maxOther = 1 << 20
+
 // declares reports whether a file declares a name, whatever else it holds.
 func (c *compiler) declares(file, name string) bool {
 	names := c.others[file]
@@ -216,7 +219,7 @@ func (c *compiler) declares(file, name string) bool {
 		}
 		c.others[file] = names
 		text, err := c.o.FS.ReadFile(file)
-		if err != nil || len(text) > source.MaxSize {
+		if err != nil || len(text) > maxOther {
 			return false
 		}
 		parsed := c.parser.Parse(source.NewFile(file, text), &syntax.Context{

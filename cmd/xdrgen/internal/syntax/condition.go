@@ -12,7 +12,8 @@ func (s *scanner) open(word, rest string, at source.Span) {
 	case !s.active():
 		c.done = true
 	case c.output && !s.outputGiven():
-		c.on, c.every, c.done = true, true, s.holdsXDR()
+		c.on, c.every, c.done = true, true, s.holdsXDR(at.Start)
+		s.unread = true
 		s.conds = append(s.conds, c)
 		return
 	case word == "if":
@@ -53,7 +54,8 @@ func (s *scanner) turn(word, rest string, at source.Span) {
 		c.on = !c.done && (c.every && s.forOutput(rest) || s.test(rest, at))
 	}
 	if c.every && c.on {
-		c.done = s.holdsXDR()
+		c.done = s.holdsXDR(at.Start)
+		s.unread = true
 		return
 	}
 	c.done = c.done || c.on

@@ -36,7 +36,10 @@ type scanner struct {
 	fresh     bool            // only blanks since the line began
 	slashSeen bool            // a // comment was warned about
 	odd       map[string]bool // names that XDR cannot have, reported
-	unclosed  bool            // a comment swallows the rest of the file
+
+	branches map[int]bool // directives whose branches hold XDR; nil where none was asked for
+	unread   bool         // a branch for one of rpcgen's outputs was opened since the last token
+	unclosed bool         // a comment swallows the rest of the file
 }
 
 func (s *scanner) report(d diag.Diagnostic) { s.ctx.Report(d) }
@@ -107,9 +110,7 @@ func (s *scanner) next() {
 		return
 	}
 	s.fresh = false
-	if len(s.conds) > 0 {
-		s.readForAll(start)
-	}
+	s.readForAll(start)
 	switch {
 	case isLetter(c), s.letterAt(s.pos) > 0:
 		s.name()

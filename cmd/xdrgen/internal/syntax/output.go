@@ -40,15 +40,27 @@ func (s *scanner) outputGiven() bool {
 	return false
 }
 
-// holdsXDR reports whether the branch that begins here holds more than
-// comments, directives and lines for C.
-func (s *scanner) holdsXDR() bool {
-	depth := 0
+// holdsXDR reports whether the branch that the directive at an offset begins
+// holds more than comments, directives and lines for C.
+func (s *scanner) holdsXDR(directive int) bool {
+	if s.branches == nil {
+		s.branches = s.findBranches()
+	}
+	return s.branches[directive]
+}
+
+// findBranches returns the offsets of the directives whose branches hold XDR,
+// in one pass over the file.
+func (s *scanner) findBranches() map[int]bool {
+	holds := map[int]bool{}
+	var open []int // directives that begin the branches that are open
 	comment := false
-	for pos := s.endOfLine(s.pos); pos < len(s.text); {
-		end := s.lineEnd(pos + 1)
-		line := strings.TrimSpace(string(s.text[min(pos+1, end):end]))
-		pos = end
+	for pos := 0; pos < len(s.text); {
+		end := s.lineEnd(pos)
+		text := string(s.text[pos:end])
+		start := pos + len(text) - len(strings.TrimLeft(text, " \t"))
+		line := strings.TrimSpace(text)
+		pos = end + 1
 		if comment {
 			_, rest, closed := strings.Cut(line, "*/")
 			line, comment = strings.TrimSpace(rest), !closed
@@ -61,23 +73,24 @@ func (s *scanner) holdsXDR() bool {
 		if strings.HasPrefix(line, "#") {
 			word, rest = splitWord(strings.TrimSpace(line[1:]))
 		}
+		last := len(open) - 1
 		switch {
 		case strings.HasPrefix(word, "if"):
-			depth++
+			open = append(open, start)
+		case last < 0:
 		case word == "endif", strings.HasPrefix(word, "el"):
-			if depth == 0 {
-				return false
+			if last > 0 && holds[open[last]] {
+				holds[open[last-1]] = true
 			}
-			if word == "endif" {
-				depth--
+			if open = open[:last]; word != "endif" {
+				open = append(open, start)
 			}
-		case word == "include" && strings.HasSuffix(rest, `.x"`):
-			return true
-		case line != "" && line[0] != '%' && line[0] != '#' && !strings.HasPrefix(line, "//"):
-			return true
+		case word == "include" && strings.HasSuffix(rest, `.x"`),
+			line != "" && line[0] != '%' && line[0] != '#' && !strings.HasPrefix(line, "//"):
+			holds[open[last]] = true
 		}
 	}
-	return false
+	return holds
 }
 
 // leftOut warns of a line that an #if for one of rpcgen's outputs leaves out,
@@ -96,6 +109,10 @@ func (s *scanner) leftOut(start, end int) {
 // readForAll warns, at the first text of XDR in it, that what is for one of
 // rpcgen's outputs is read as if it were for all.
 func (s *scanner) readForAll(start int) {
+	if !s.unread {
+		return
+	}
+	s.unread = false
 	for i := range s.conds {
 		c := &s.conds[i]
 		if c.every && c.on && !c.read {

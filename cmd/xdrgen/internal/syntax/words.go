@@ -67,26 +67,43 @@ func (s *scanner) joinNames(toks []token) []token {
 	out := toks[:0]
 	for i := 0; i < len(toks); i++ {
 		t := toks[i]
-		if last := len(out) - 1; last >= 0 && out[last].kind == tIdent && out[last].end == t.start && t.text[0] == '-' && t.kind != tString {
-			if end := i + 1; t.kind == tNumber || end < len(toks) && toks[end].kind == tIdent && toks[end].start == t.end {
-				if t.kind != tNumber {
-					t, i = toks[end], end
-				}
-				name := s.span(out[last].start, t.end)
-				if w := name.Text(); !s.odd[w] {
-					s.told(w)
-					s.report(diag.New(diag.BadCharacter, s.span(out[last].end, out[last].end+1), "name %s holds -", w).
-						Helpf("write %s", strings.ReplaceAll(w, "-", "_")).Replace(s.span(out[last].end, out[last].end+1), "_"))
-				}
-				out[last] = token{tIdent, name.Start, name.End, out[last].text + "_" + strings.TrimPrefix(t.text, "-")}
-				continue
+		n := hyphenated(toks[i:])
+		switch {
+		case n > 1:
+			t.end = toks[i+n-1].end
+			t.text = strings.ReplaceAll(s.span(t.start, t.end).Text(), "-", "_")
+			if !s.odd[t.text] {
+				s.told(t.text)
+				sign := s.span(toks[i].end, toks[i].end+1)
+				s.report(diag.New(diag.BadCharacter, sign, "name %s holds -", s.span(t.start, t.end).Text()).
+					Helpf("write %s", t.text).Replace(sign, "_"))
 			}
-		}
-		if t.kind == tPunct && isOperator(t.text[0]) {
+			i += n - 1
+		case t.kind == tPunct && isOperator(t.text[0]):
 			s.report(diag.New(diag.BadCharacter, s.span(t.start, t.end), "character '%s' is not part of XDR", t.text))
 			continue
 		}
 		out = append(out, t)
 	}
 	return out
+}
+
+// hyphenated returns how many tokens make the name that begins with the first:
+// 1 where no - follows it.
+func hyphenated(toks []token) int {
+	if toks[0].kind != tIdent {
+		return 1
+	}
+	n := 1
+	for n < len(toks) && toks[n].start == toks[n-1].end {
+		switch next := tokenAt(toks, n+1); {
+		case toks[n].kind == tNumber && toks[n].text[0] == '-':
+			n++
+		case toks[n].is("-") && next.kind == tIdent && next.start == toks[n].end:
+			n += 2
+		default:
+			return n
+		}
+	}
+	return n
 }
