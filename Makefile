@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs test-arch test-peers sim mutants fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport test-arch test-peers sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -38,6 +38,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 		$(xdrgen) gen -tests -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done
 	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
+	@$(xdrgen) gen -o bench/transport/echo -package echo bench/transport/echo.x
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
 
@@ -71,7 +72,7 @@ check-generated: ## make everything anew in a copy without generated files, and 
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
 	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
 	$(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
-	for dir in spec gen runtime bench/codec examples cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
+	for dir in spec gen runtime bench/codec bench/transport/echo examples cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
 	echo 'generated files are current'
 
@@ -143,6 +144,9 @@ bench-compile: ## time the compiler beside others, as whole processes
 
 bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over it
 	cd bench && $(GO) run ./cmd/verbsbench
+
+bench-transport: ## compare RPC over rdmaio with framed TCP, net/rpc and gRPC
+	cd bench && $(GO) run ./cmd/transportbench
 
 clean: ## remove what was built
 	rm -rf bin

@@ -8,9 +8,19 @@ require (
 	github.com/stellar/go-xdr v0.0.0-20260828180817-2b1309f8a5a6
 )
 
-require github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
+require (
+	github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
+	google.golang.org/grpc v1.85.0
+)
 
-require github.com/xdrpp/goxdr v0.1.1 // indirect
+require (
+	github.com/xdrpp/goxdr v0.1.1 // indirect
+	golang.org/x/net v0.60.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
 
 replace github.com/rpcrdma/rpcrdma => ../
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/rpcrdma/rpcrdma/bench/internal/target"
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
@@ -31,15 +32,15 @@ type row struct {
 	ToFramed   float64 `json:"to_framed,omitempty"`
 	ToSegments float64 `json:"to_segments,omitempty"`
 
-	Targets []target `json:"targets,omitempty"`
+	Targets []target.Target `json:"targets,omitempty"`
 }
 
 // idleRow is what a resting connection keeps.
 type idleRow struct {
-	Name   string `json:"name"`
-	Client int64  `json:"client_bytes"`
-	Server int64  `json:"server_bytes"`
-	Target target `json:"target"`
+	Name   string        `json:"name"`
+	Client int64         `json:"client_bytes"`
+	Server int64         `json:"server_bytes"`
+	Target target.Target `json:"target"`
 }
 
 type report struct {
@@ -148,7 +149,7 @@ func cell(ratio float64) string {
 	return fmt.Sprintf("%.2f", ratio)
 }
 
-func join(all []target) string {
+func join(all []target.Target) string {
 	var s []string
 	for _, t := range all {
 		s = append(s, t.String())

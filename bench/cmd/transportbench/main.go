@@ -1,0 +1,78 @@
+// Transportbench measures RPC over rdmaio beside framed TCP, raw TCP, net/rpc and gRPC (see
+// package transport), over loopback, in two processes, all of it in the same rounds, and
+// prints ratios with their targets.
+//
+//	go run ./cmd/transportbench [-short] [-rounds n] [-slice time] [-match regexp] [-json]
+//
+// Figures are medians of the rounds. Times hold for one machine at one moment; the ratios are
+// the result. No figure makes it fail: exit status 1 means that something could not
+// be measured, 2 that the command line was wrong.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/bench/transport"
+)
+
+type options struct {
+	transport.Options
+	json bool
+}
+
+func main() {
+	if transport.IsServer() {
+		if err := transport.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "transportbench: server:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	var o options
+	var short bool
+	flag.IntVar(&o.Rounds, "rounds", 9, "`rounds` to take the median of, at least 5")
+	flag.DurationVar(&o.Slice, "slice", 50*time.Millisecond, "`time` of one row in one round")
+	flag.BoolVar(&short, "short", false, "5 rounds of 5 ms: quick and rough")
+	flag.Func("match", "measure only rows whose \"name op shape\" matches this `regexp`", func(s string) (err error) {
+		o.Match, err = regexp.Compile(s)
+		return err
+	})
+	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.Parse()
+	if short {
+		o.Rounds, o.Slice = 5, 5*time.Millisecond
+	}
+	if o.Rounds < 5 || o.Slice <= 0 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "transportbench: want at least 5 rounds, a positive slice and no arguments")
+		os.Exit(2)
+	}
+	if err := run(os.Stdout, o); err != nil {
+		fmt.Fprintln(os.Stderr, "transportbench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(stdout io.Writer, o options) error {
+	results, err := transport.Compare(o.Options)
+	if err != nil {
+		return err
+	}
+	var idle *transport.Idle
+	if o.Match == nil {
+		got, err := transport.IdleMemory()
+		if err != nil {
+			return err
+		}
+		idle = &got
+	}
+	r := newReport(o, results, idle)
+	if o.json {
+		return r.writeJSON(stdout)
+	}
+	return r.writeTable(stdout)
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/bench/transport"
+	"github.com/rpcrdma/rpcrdma/bench/verbs"
+)
+
+// The test program is the server's program too.
+func TestMain(m *testing.M) {
+	if transport.IsServer() {
+		if err := transport.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestRun(t *testing.T) {
+	o := options{Options: transport.Options{Rounds: 5, Slice: time.Millisecond}, json: true}
+	var out bytes.Buffer
+	if err := run(&out, o); err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if i := r.Idle; i == nil || i.Client <= i.Receives || i.Server <= i.Receives || i.Receives < 4096 {
+		t.Errorf("idle connections %+v", r.Idle)
+	}
+	rows, bounds := map[string]bool{}, map[string]bool{}
+	for _, x := range r.Rows {
+		rows[x.Name+" "+x.Op+" "+x.Shape] = true
+		if x.NS <= 0 || x.Low > x.NS || (x.Op != verbs.Call) != (x.MBps > 0) || x.P99 < x.P50 && x.Name != verbs.TCP {
+			t.Errorf("row %+v", x)
+		}
+		for _, b := range x.Targets {
+			bounds[x.Name+" "+x.Op+" "+x.Shape+" "+b.What] = true
+		}
+	}
+	for _, want := range []string{
+		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32", "net/rpc call 128 B x 32", "grpc call 128 B x 256",
+		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "stubs call 128 B x 32", "mem call 128 B x 1",
+		"tcp write 64 KiB x 16", "segments write 1 MiB x 8", "net/rpc write 4 KiB x 32", "grpc write 64 KiB x 16",
+		"rdmatcp write 4 KiB x 32", "rdmatcp read 1 MiB x 1", "rdmatcp write 1 MiB x 8", "mem read 1 MiB x 8", "copy write 1 MiB x 1",
+	} {
+		if !rows[want] {
+			t.Errorf("no row %q", want)
+		}
+	}
+	for _, want := range []string{
+		"rdmatcp call 128 B x 1 p50 x tcp", "rdmatcp call 128 B x 1 objects", "stubs call 128 B x 1 objects", "mem call 128 B x 1 us",
+		"rdmatcp call 128 B x 32 of framed call", "rdmatcp call 128 B x 32 of framed-go call", "rdmatcp call 128 B x 32 of grpc call",
+		"rdmatcp call 128 B x 32 of net/rpc call", "rdmatcp call 128 B x 32 p99/p50", "rdmatcp call 128 B x 256 of framed-go call",
+		"rdmatcp write 64 KiB x 16 of tcp write", "rdmatcp write 64 KiB x 16 of segments write", "rdmatcp write 64 KiB x 16 of grpc write",
+		"rdmatcp write 1 MiB x 1 of tcp write", "rdmatcp write 1 MiB x 8 of segments write", "rdmatcp write 1 MiB x 8 of grpc write",
+		"rdmatcp read 64 KiB x 16 of rdmatcp write", "mem write 1 MiB x 1 p50 x copy",
+	} {
+		if !bounds[want] {
+			t.Errorf("no target %q", want)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	load := verbs.Shape{Size: 128, Depth: 32}
+	results := []transport.Result{
+		{Name: verbs.Framed, Op: verbs.Call, Shape: load, NS: 2000, P50: 60000},
+		{Name: verbs.FramedGo, Op: verbs.Call, Shape: load, NS: 3000, P50: 60000},
+		{Name: transport.RDMATCP, Op: verbs.Call, Shape: load, NS: 4000, P50: 1e5, P99: 4e5, Tail: 4, CPU: 7000, Mallocs: 1, Switches: 0.25},
+	}
+	o := options{Options: transport.Options{Rounds: 5, Slice: time.Millisecond}}
+	var out bytes.Buffer
+	idle := &transport.Idle{Client: 200 << 10, Server: 180 << 10, Receives: 128 << 10}
+	if err := newReport(o, results, idle).writeTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"rdmatcp 128 B x 32 250000 100.0 400.0 7.00 1.0 0.000 0.000 0.250 - 0.50 0.75 -",
+		"of framed call 0.50 >= 0.4 met",
+		"of framed-go call 0.75 >= 0.7 met",
+		"CPU us 7.00 <= 6 near",
+		"p99/p50 4.00 <= 3 missed",
+		"rdmatcp idle KiB an end without Receives 72.00 <= 64 near",
+		"client 200 server 180 Receives 128",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant in it\n%s", out.String(), want)
+		}
+	}
+}

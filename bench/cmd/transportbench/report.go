@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/rpcrdma/rpcrdma/bench/internal/target"
+	"github.com/rpcrdma/rpcrdma/bench/transport"
+	"github.com/rpcrdma/rpcrdma/bench/verbs"
+)
+
+// A row is what one way to do one operation cost.
+type row struct {
+	Name  string `json:"name"`
+	Op    string `json:"op"`
+	Shape string `json:"shape"`
+	Size  int    `json:"size"`
+	Depth int    `json:"depth"`
+
+	NS   float64 `json:"ns"` // an operation
+	Low  float64 `json:"low_ns"`
+	P50  float64 `json:"p50_ns,omitempty"`
+	P99  float64 `json:"p99_ns,omitempty"`
+	MBps float64 `json:"mb_per_s,omitempty"`
+
+	// An operation, both ends.
+	CPU      float64 `json:"cpu_ns"`
+	Objects  float64 `json:"objects"`
+	Switches float64 `json:"switches"`
+	Reads    float64 `json:"read_calls"`
+	Writes   float64 `json:"write_calls"`
+
+	// Speed in relation to another row of this shape; 0 where there is none.
+	ToTCP      float64 `json:"to_tcp,omitempty"`
+	ToFramed   float64 `json:"to_framed,omitempty"`
+	ToFramedGo float64 `json:"to_framed_go,omitempty"`
+	ToSegments float64 `json:"to_segments,omitempty"`
+	ToGRPC     float64 `json:"to_grpc,omitempty"`
+
+	Targets []target.Target `json:"targets,omitempty"`
+}
+
+type idleRow struct {
+	Client   int64         `json:"client_bytes"`
+	Server   int64         `json:"server_bytes"`
+	Receives int64         `json:"receive_bytes"`
+	Target   target.Target `json:"target"`
+}
+
+type report struct {
+	Go      string   `json:"go"`
+	CPUs    int      `json:"cpus"`
+	Load    string   `json:"load,omitempty"` // one, five and fifteen minutes, at the end
+	Rounds  int      `json:"rounds"`
+	SliceNS int64    `json:"slice_ns"`
+	Rows    []row    `json:"rows"`
+	Idle    *idleRow `json:"idle,omitempty"`
+}
+
+func newReport(o options, results []transport.Result, idle *transport.Idle) *report {
+	r := &report{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: o.Rounds, SliceNS: o.Slice.Nanoseconds()}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if f := strings.Fields(string(b)); len(f) >= 3 {
+			r.Load = strings.Join(f[:3], " ")
+		}
+	}
+	for i := range results {
+		x := &results[i]
+		find := func(name, op string) *transport.Result {
+			for i := range results {
+				if y := &results[i]; y.Name == name && y.Op == op && y.Shape == x.Shape {
+					return y
+				}
+			}
+			return nil
+		}
+		// A Read is compared with the others' Write: they have no Read.
+		like := x.Op
+		if like == verbs.Read {
+			like = verbs.Write
+		}
+		ratio := func(name string) float64 {
+			y := find(name, like)
+			switch {
+			case y == nil || x.Name == name:
+				return 0
+			case x.Shape.Depth == 1 && x.P50 > 0 && y.P50 > 0:
+				return y.P50 / x.P50
+			}
+			return y.NS / x.NS
+		}
+		one := row{
+			Name: x.Name, Op: x.Op, Shape: x.Shape.String(), Size: x.Shape.Size, Depth: x.Shape.Depth,
+			NS: x.NS, Low: x.Low, P50: x.P50, P99: x.P99,
+			CPU: x.CPU, Objects: x.Mallocs, Switches: x.Switches, Reads: x.Reads, Writes: x.Writes,
+			ToTCP: ratio(verbs.TCP), ToFramed: ratio(verbs.Framed), ToFramedGo: ratio(verbs.FramedGo),
+			ToSegments: ratio(verbs.Segments), ToGRPC: ratio(transport.GRPC),
+			Targets: targets(x, find),
+		}
+		if x.Op != verbs.Call {
+			one.MBps = float64(x.Shape.Size) / x.NS * 1e3
+		}
+		r.Rows = append(r.Rows, one)
+	}
+	if idle != nil {
+		r.Idle = &idleRow{idle.Client, idle.Server, idle.Receives, idleTarget(idle)}
+	}
+	return r
+}
+
+func (r *report) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "\t")
+	return e.Encode(r)
+}
+
+func (r *report) writeTable(w io.Writer) error {
+	load := ""
+	if r.Load != "" {
+		load = ", load " + r.Load
+	}
+	fmt.Fprintf(w, "%s, %d CPUs%s; medians of %d rounds of %v ms; ratios are of speeds; CPU, objects, system calls\n"+
+		"and sleeps of threads are an operation's, both ends\n", r.Go, r.CPUs, load, r.Rounds, float64(r.SliceNS)/1e6)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "\ncalls\t\tper s\tp50 us\tp99 us\tCPU us\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/framed-go\t/grpc\t")
+	for _, x := range r.Rows {
+		if x.Op == verbs.Call {
+			fmt.Fprintf(tw, "%s\t%s\t%.0f\t%.1f\t%.1f\t%.2f\t%.1f\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\t%s\t\n", x.Name, x.Shape,
+				1e9/x.NS, x.P50/1e3, x.P99/1e3, x.CPU/1e3, x.Objects, x.Reads, x.Writes, x.Switches,
+				cell(x.ToTCP), cell(x.ToFramed), cell(x.ToFramedGo), cell(x.ToGRPC))
+		}
+	}
+	fmt.Fprintln(tw, "\nbulk\t\tMB/s\tp50 us\tp99 us\tCPU ns/B\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/segments\t/grpc\t")
+	for _, x := range r.Rows {
+		if x.Op != verbs.Call {
+			fmt.Fprintf(tw, "%s %s\t%s\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t\n", x.Name, x.Op, x.Shape,
+				x.MBps, x.P50/1e3, x.P99/1e3, x.CPU/float64(x.Size), x.Objects, x.Reads, x.Writes, x.Switches,
+				cell(x.ToTCP), cell(x.ToFramed), cell(x.ToSegments), cell(x.ToGRPC))
+		}
+	}
+	if i := r.Idle; i != nil {
+		fmt.Fprintf(tw, "\nidle connection, KiB\tclient %.0f\tserver %.0f\tReceives %.0f\n",
+			float64(i.Client)/1024, float64(i.Server)/1024, float64(i.Receives)/1024)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(tw, "\ntargets\t\t\tfigure\ttarget\t")
+	for _, x := range r.Rows {
+		for _, t := range x.Targets {
+			line(tw, x.Name+" "+x.Op+"\t"+x.Shape, t)
+		}
+	}
+	if r.Idle != nil {
+		line(tw, transport.RDMATCP+" idle\t", r.Idle.Target)
+	}
+	return tw.Flush()
+}
+
+// line is one target.
+func line(w io.Writer, of string, t target.Target) {
+	sign, bound := "<=", t.Most
+	if t.Least > 0 {
+		sign, bound = ">=", t.Least
+	}
+	fmt.Fprintf(w, "%s\t%s\t%.2f\t%s %.4g\t%s\n", of, t.What, t.Value, sign, bound, t.Verdict())
+}
+
+// cell is a ratio, or nothing.
+func cell(ratio float64) string {
+	if ratio == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", ratio)
+}

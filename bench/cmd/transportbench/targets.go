@@ -1,0 +1,85 @@
+package main
+
+import (
+	"github.com/rpcrdma/rpcrdma/bench/internal/target"
+	"github.com/rpcrdma/rpcrdma/bench/transport"
+	"github.com/rpcrdma/rpcrdma/bench/verbs"
+)
+
+// finder gives another row of the same shape, or nil.
+type finder func(name, op string) *transport.Result
+
+// targets returns what is asked of a row.
+func targets(r *transport.Result, find finder) (all []target.Target) {
+	add := func(t target.Target) { all = append(all, t) }
+	// speed bounds r's in relation to another row's.
+	speed := func(name, op string, bound float64) {
+		if other := find(name, op); other != nil {
+			add(target.AtLeast("of "+name+" "+op, other.NS/r.NS, bound))
+		}
+	}
+	switch {
+	case r.Name == transport.Mem && r.Op == verbs.Call && r.Shape.Depth == 1:
+		add(target.AtMost("us", r.P50/1e3, 2))
+	case r.Name == transport.Mem && r.Op == verbs.Write:
+		if one := find(transport.Copy, verbs.Write); one != nil {
+			add(target.AtMost("p50 x copy", r.P50/one.P50, 1.5)) // a second copy would make it 2
+		}
+	case r.Name == transport.Stubs && r.Shape.Depth == 1:
+		add(target.AtMost("objects", r.Mallocs, 4))
+	case r.Name == transport.RDMATCP && r.Op == verbs.Call:
+		smallCalls(r, find, add, speed)
+	case r.Name == transport.RDMATCP:
+		bulk(r, add, speed)
+	}
+	return all
+}
+
+func smallCalls(r *transport.Result, find finder, add func(target.Target), speed func(string, string, float64)) {
+	switch {
+	case r.Shape.Depth == 1:
+		if other := find(verbs.TCP, verbs.Call); other != nil {
+			add(target.AtMost("p50 x tcp", r.P50/other.P50, 1.7))
+		}
+		// The caller brings the memory of the reply: what is left is what the server makes.
+		add(target.AtMost("objects", r.Mallocs, 2))
+	case r.Shape.Depth > 32:
+		speed(verbs.FramedGo, verbs.Call, 0.65)
+	default:
+		speed(verbs.Framed, verbs.Call, 0.40)
+		speed(verbs.FramedGo, verbs.Call, 0.70)
+		speed(transport.GRPC, verbs.Call, 10)
+		speed(transport.NetRPC, verbs.Call, 3.5)
+		if r.CPU > 0 {
+			add(target.AtMost("CPU us", r.CPU/1e3, 6))
+		}
+		add(target.AtMost("p99/p50", r.Tail, 3))
+	}
+}
+
+func bulk(r *transport.Result, add func(target.Target), speed func(string, string, float64)) {
+	if r.Op == verbs.Read {
+		speed(transport.RDMATCP, verbs.Write, 0.95)
+	} else {
+		switch {
+		case r.Shape.Size < 64<<10:
+		case r.Shape.Size < 1<<20:
+			speed(verbs.TCP, verbs.Write, 0.45)
+			speed(verbs.Segments, verbs.Write, 0.80)
+			speed(transport.GRPC, verbs.Write, 10)
+		case r.Shape.Depth == 1:
+			speed(verbs.TCP, verbs.Write, 0.55)
+		default:
+			speed(verbs.Segments, verbs.Write, 0.85)
+			speed(transport.GRPC, verbs.Write, 2)
+		}
+	}
+	if r.CPU > 0 && r.Shape.Size >= 64<<10 {
+		add(target.AtMost("CPU ns/B", r.CPU/float64(r.Shape.Size), 0.6))
+	}
+}
+
+// idleTarget bounds the memory of a resting connection, either end, without its Receives.
+func idleTarget(i *transport.Idle) target.Target {
+	return target.AtMost("KiB an end without Receives", float64(max(i.Client, i.Server)-i.Receives)/1024, 64)
+}

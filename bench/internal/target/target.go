@@ -1,0 +1,46 @@
+// Package target compares figures with what is asked of them.
+package target
+
+import "fmt"
+
+// Target bounds a figure from above (a time) or from below (a speed in relation to
+// another's). A figure may miss it by a quarter: the machine is not the one that it
+// was set on, and neither is quiet.
+type Target struct {
+	What  string  `json:"what"` // what Value is, with its unit
+	Value float64 `json:"value"`
+	Most  float64 `json:"at_most,omitempty"`
+	Least float64 `json:"at_least,omitempty"`
+	Met   bool    `json:"met"`
+	Near  bool    `json:"near,omitempty"` // missed by less than a quarter
+}
+
+// AtMost is a bound from above.
+func AtMost(what string, value, bound float64) Target {
+	return Target{What: what, Value: value, Most: bound, Met: value <= bound, Near: value > bound && value <= bound*1.25}
+}
+
+// AtLeast is a bound from below.
+func AtLeast(what string, value, bound float64) Target {
+	return Target{What: what, Value: value, Least: bound, Met: value >= bound, Near: value < bound && value >= bound/1.25}
+}
+
+// String is "us 1.50 (<= 2: met)".
+func (t Target) String() string {
+	sign, bound := "<=", t.Most
+	if t.Least > 0 {
+		sign, bound = ">=", t.Least
+	}
+	return fmt.Sprintf("%s %.2f (%s %.4g: %s)", t.What, t.Value, sign, bound, t.Verdict())
+}
+
+// Verdict is met, near or missed.
+func (t Target) Verdict() string {
+	switch {
+	case t.Met:
+		return "met"
+	case t.Near:
+		return "near"
+	}
+	return "missed"
+}

@@ -1,0 +1,70 @@
+package transport
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rpcrdma/rpcrdma/bench/internal/process"
+	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+)
+
+// idleConnections is how many stand at once.
+const idleConnections = 200
+
+// Idle is what a connection with the default Config keeps that has answered a call and rests: bytes of
+// heap and stacks.
+type Idle struct {
+	Client, Server int64
+	Receives       int64 // of them in posted Receives, at either end
+}
+
+// IdleMemory measures rdmaio over rdmatcp.
+func IdleMemory() (r Idle, err error) {
+	srv, err := process.Start(serverEnv)
+	if err != nil {
+		return r, err
+	}
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		return r, errors.Join(err, srv.Close())
+	}
+	var clients []*client
+	defer func() {
+		for _, c := range clients {
+			err = errors.Join(err, c.Close())
+		}
+		err = errors.Join(err, dev.Close(), srv.Close())
+	}()
+	add := func() error {
+		c, err := dialRDMA(context.Background(), dev, srv.Addrs[RDMATCP], bench.Call, single)
+		if err == nil {
+			clients = append(clients, c)
+		}
+		return err
+	}
+	used := func() (own, other int64, err error) {
+		other, err = srv.Memory()
+		return process.Memory(), other, err
+	}
+	// The first one pays for what all share.
+	if err := add(); err != nil {
+		return r, err
+	}
+	own, other, err := used()
+	if err != nil {
+		return r, err
+	}
+	for range idleConnections {
+		if err := add(); err != nil {
+			return r, err
+		}
+	}
+	ownAfter, otherAfter, err := used()
+	t := clients[0].conn.Stats()
+	return Idle{
+		Client:   (ownAfter - own) / idleConnections,
+		Server:   (otherAfter - other) / idleConnections,
+		Receives: int64(t.PostedRecvs) * 4096,
+	}, err
+}

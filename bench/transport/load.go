@@ -1,0 +1,56 @@
+package transport
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// load makes calls, depth at a time, and notes how long each took. A slot is for one call at a time.
+type load struct {
+	depth int
+	call  func(slot int) error
+	took  [][]time.Duration // by slot
+}
+
+func newLoad(depth int, call func(slot int) error) *load {
+	return &load{depth: depth, call: call, took: make([][]time.Duration, depth)}
+}
+
+// run makes n calls.
+func (l *load) run(n int) (time.Duration, error) {
+	var left atomic.Int64
+	left.Store(int64(n))
+	errs := make([]error, l.depth)
+	work := func(slot int) {
+		took := l.took[slot][:0]
+		for before := time.Now(); left.Add(-1) >= 0 && errs[slot] == nil; {
+			errs[slot] = l.call(slot)
+			now := time.Now()
+			took = append(took, now.Sub(before))
+			before = now
+		}
+		l.took[slot] = took
+	}
+	start := time.Now()
+	if l.depth == 1 {
+		work(0)
+		return time.Since(start), errs[0]
+	}
+	var wg sync.WaitGroup
+	for slot := range l.depth {
+		wg.Go(func() { work(slot) })
+	}
+	wg.Wait()
+	return time.Since(start), errors.Join(errs...)
+}
+
+// percentiles are p50 and p99 of the last run, ns.
+func (l *load) percentiles() (p50, p99 float64) {
+	all := slices.Concat(l.took...)
+	slices.Sort(all)
+	at := func(q float64) float64 { return float64(all[min(len(all)-1, int(q*float64(len(all))))]) }
+	return at(0.50), at(0.99)
+}

@@ -1,0 +1,131 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"sync/atomic"
+
+	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// deep is how many credits the second listener of a server has, for the loads that need more than
+// the default. They would cost the others cache, and resting connections memory.
+const deep = 256
+
+// config is that of a connection for calls, so many at a time; nil where the default does.
+func config(depth int) *rdmaio.Config {
+	if depth <= 32 {
+		return nil
+	}
+	return &rdmaio.Config{Credits: deep}
+}
+
+// client is one rdmaio connection, with a place for each call that can be outstanding.
+type client struct {
+	conn  *rdmaio.Conn
+	op    string
+	size  int
+	body  []byte
+	calls []rdmaio.Call
+	xids  atomic.Uint32
+}
+
+// dialRDMA connects, and checks that data arrives as it was.
+func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Shape) (*client, error) {
+	conn, err := rdmaio.Dial(ctx, dev, addr, config(s.Depth))
+	if err != nil {
+		return nil, err
+	}
+	c := &client{conn: conn, op: op, size: s.Size, body: pattern(s.Size)}
+	c.calls = make([]rdmaio.Call, s.Depth)
+	for i := range c.calls {
+		c.prepare(&c.calls[i])
+	}
+	if err := c.check(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return c, nil
+}
+
+// prepare makes a Call that needs but an XID.
+func (c *client) prepare(call *rdmaio.Call) {
+	call.ReplyBuf = make([]byte, replyHead+argumentBytes)
+	switch c.op {
+	case bench.Call:
+		call.Inline = append(callHeader(program, procEcho), c.body...)
+	case bench.Write:
+		call.Inline = binary.BigEndian.AppendUint32(callHeader(program, procSink), uint32(c.size))
+		call.Items = []xdr.Item{{Position: callHead + 4, Inline: callHead + 4, Data: c.body}}
+	case bench.Read:
+		call.Inline = binary.BigEndian.AppendUint32(callHeader(program, procFill), uint32(c.size))
+		call.Results = [][]byte{make([]byte, c.size)}
+	}
+}
+
+// call makes the call of a slot.
+func (c *client) call(slot int) error {
+	call := &c.calls[slot]
+	binary.BigEndian.PutUint32(call.Inline, c.xids.Add(1))
+	r, err := c.conn.Call(context.Background(), call)
+	if err != nil {
+		return err
+	}
+	want := replyHead + 4
+	if c.op == bench.Call {
+		want = replyHead + c.size
+	} else if len(r.Message) >= want {
+		if n := binary.BigEndian.Uint32(r.Message[replyHead:]); int(n) != c.size {
+			return fmt.Errorf("%s: %d bytes moved, want %d", c.op, n, c.size)
+		}
+	}
+	if len(r.Message) != want {
+		return fmt.Errorf("%s: a reply of %d bytes, want %d", c.op, len(r.Message), want)
+	}
+	return nil
+}
+
+// check makes a call of the first slot and looks at what came.
+func (c *client) check(ctx context.Context) error {
+	call := &c.calls[0]
+	if c.op == bench.Write {
+		var sum rdmaio.Call
+		c.prepare(&sum)
+		binary.BigEndian.PutUint32(sum.Inline[20:], procSum)
+		binary.BigEndian.PutUint32(sum.Inline, c.xids.Add(1))
+		r, err := c.conn.Call(ctx, &sum)
+		if err != nil {
+			return err
+		}
+		if got, want := binary.BigEndian.Uint32(r.Message[replyHead:]), crc32.ChecksumIEEE(c.body); got != want {
+			return fmt.Errorf("the server received data with CRC %#x, want %#x", got, want)
+		}
+		return nil
+	}
+	if err := c.call(0); err != nil {
+		return err
+	}
+	got := call.ReplyBuf[replyHead:][:min(c.size, argumentBytes)]
+	if c.op == bench.Read {
+		got = call.Results[0]
+	}
+	if !bytes.Equal(got, c.body) {
+		return errors.New("other data came than was asked for")
+	}
+	return nil
+}
+
+// Close checks that nothing had to be copied for want of registered memory.
+func (c *client) Close() error {
+	var err error
+	if n := c.conn.Stats().Staged; n > 0 {
+		err = fmt.Errorf("%d bytes were staged, want none", n)
+	}
+	return errors.Join(err, c.conn.Close())
+}

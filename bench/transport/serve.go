@@ -1,0 +1,59 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/rpcrdma/rpcrdma/bench/internal/process"
+	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+)
+
+const serverEnv = "TRANSPORTBENCH_SERVER"
+
+// IsServer says whether this process was started to be the server: main is to
+// call Serve then, and nothing else.
+func IsServer() bool { return process.Is(serverEnv) }
+
+// Serve is the server. It returns when in ends, and leaves its listeners to the end of the process.
+func Serve(in io.Reader, out io.Writer) error {
+	addrs := map[string]string{}
+	for name, serve := range map[string]func(net.Listener) error{
+		bench.TCP: func(ln net.Listener) error { go bench.ServeTCP(ln); return nil },
+		NetRPC:    serveNetRPC,
+		GRPC:      func(ln net.Listener) error { serveGRPC(ln); return nil },
+	} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err == nil {
+			err = serve(ln)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		addrs[name] = ln.Addr().String()
+	}
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		return err
+	}
+	h := newHandler()
+	for _, depth := range []int{1, deep} {
+		s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, config(depth))
+		if err != nil {
+			return err
+		}
+		addrs[listener(depth)] = s.Addr()
+	}
+	return process.Answer(in, out, addrs)
+}
+
+// listener names the one for a load.
+func listener(depth int) string {
+	if config(depth) == nil {
+		return RDMATCP
+	}
+	return RDMATCP + "-deep"
+}

@@ -1,0 +1,328 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
+	"github.com/rpcrdma/rpcrdma/bench/internal/process"
+	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+)
+
+// Names of what is measured besides those of package verbs.
+const (
+	RDMATCP = "rdmatcp"
+	Stubs   = "stubs"
+	Mem     = "mem"
+	NetRPC  = "net/rpc"
+	GRPC    = "grpc"
+	Copy    = "copy"
+)
+
+// Result is one row of figures, medians of the rounds.
+type Result struct {
+	Name  string
+	Op    string // bench.Call, Write or Read
+	Shape bench.Shape
+
+	NS       float64 // wall time of the run, an operation
+	Low      float64 // in the fastest round
+	P50, P99 float64 // ns that an operation took; 0 where it has no answer of its own
+	Tail     float64 // P99 / P50
+
+	// An operation, both ends.
+	CPU      float64 // ns; 0: unknown
+	Switches float64 // threads that went to sleep
+	Reads    float64 // system calls
+	Writes   float64
+	Mallocs  float64
+}
+
+// String is what Options.Match is compared with.
+func (r *Result) String() string { return fmt.Sprintf("%s %s %v", r.Name, r.Op, r.Shape) }
+
+// Options say what to measure, and for how long.
+type Options struct {
+	Rounds int
+	Slice  time.Duration  // of each row in each round
+	Match  *regexp.Regexp // rows to measure, by Result.String; nil: all
+}
+
+// suite is all that is compared.
+type suite struct {
+	Options
+	server *process.Server
+	ctx    context.Context
+	cases  []*watched
+	closes []func() error
+}
+
+// watched is a case of which more than the time is noted.
+type watched struct {
+	Result
+	run  bench.Run
+	load *load // nil: there is none
+	here bool  // both ends are in this process
+
+	notes []note // one a run
+}
+
+type note struct {
+	p50, p99 float64
+	used     process.Usage
+	n        int
+}
+
+// Compare measures everything in the same rounds.
+func Compare(o Options) (results []Result, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // to set all up
+	defer cancel()
+	srv, err := process.Start(serverEnv)
+	if err != nil {
+		return nil, err
+	}
+	s := &suite{Options: o, server: srv, ctx: ctx, closes: []func() error{srv.Close}}
+	defer func() {
+		for _, f := range slices.Backward(s.closes) {
+			err = errors.Join(err, f())
+		}
+	}()
+	for _, open := range []func() error{s.openTCP, s.openPeers, s.openRDMATCP, s.openMem} {
+		if err := open(); err != nil {
+			return nil, err
+		}
+	}
+	var cases []measure.Case
+	for _, w := range s.cases {
+		cases = append(cases, measure.Case{Name: w.Result.String(), Run: w.noted(srv)})
+	}
+	figures, err := measure.Interleaved(cases, o.Rounds, o.Slice)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range s.cases {
+		w.NS, w.Low = figures[i].NS, figures[i].Low
+		w.summarize(w.notes[len(w.notes)-o.Rounds:]) // those before belong to the calibration
+		results = append(results, w.Result)
+	}
+	return results, nil
+}
+
+// noted makes a run that is noted.
+func (w *watched) noted(srv *process.Server) bench.Run {
+	used := func() (process.Usage, error) {
+		own := process.Own()
+		if w.here {
+			return own, nil
+		}
+		other, err := srv.Usage()
+		return own.Plus(other), err
+	}
+	return func(n int) (time.Duration, error) {
+		before, err := used()
+		if err != nil {
+			return 0, err
+		}
+		took, err := w.run(n)
+		if err != nil {
+			return 0, err
+		}
+		after, err := used()
+		x := note{used: after.Minus(before), n: n}
+		if w.load != nil {
+			x.p50, x.p99 = w.load.percentiles()
+		}
+		w.notes = append(w.notes, x)
+		return took, err
+	}
+}
+
+// summarize fills in medians.
+func (w *watched) summarize(notes []note) {
+	median := func(of func(*note) float64) float64 {
+		v := make([]float64, len(notes))
+		for i := range notes {
+			v[i] = of(&notes[i])
+		}
+		slices.Sort(v)
+		return v[len(v)/2]
+	}
+	each := func(of func(*process.Usage) int64) float64 {
+		return median(func(x *note) float64 { return float64(of(&x.used)) / float64(x.n) })
+	}
+	w.CPU = each(func(u *process.Usage) int64 { return u.CPU })
+	w.Switches = each(func(u *process.Usage) int64 { return u.Switches })
+	w.Reads = each(func(u *process.Usage) int64 { return u.Reads })
+	w.Writes = each(func(u *process.Usage) int64 { return u.Writes })
+	w.Mallocs = each(func(u *process.Usage) int64 { return u.Mallocs })
+	switch {
+	case w.load != nil:
+		w.P50 = median(func(x *note) float64 { return x.p50 })
+		w.P99 = median(func(x *note) float64 { return x.p99 })
+		w.Tail = median(func(x *note) float64 { return x.p99 / x.p50 })
+	case w.Op == bench.Call:
+		w.P50 = w.NS // bench.DialTCP measures that
+	}
+}
+
+// The loads.
+var (
+	single = bench.Shape{Size: argumentBytes, Depth: 1}
+	calls  = []bench.Shape{single, {Size: argumentBytes, Depth: 32}, {Size: argumentBytes, Depth: deep}}
+	bulk   = []bench.Shape{{Size: 4 << 10, Depth: 32}, {Size: 64 << 10, Depth: 16}, {Size: 1 << 20, Depth: 1}, {Size: 1 << 20, Depth: 8}}
+)
+
+// add takes a case unless it is not wanted; dial makes its connection, and what makes a run.
+func (s *suite) add(name, op string, shape bench.Shape, dial func() (*watched, io.Closer, error)) error {
+	r := Result{Name: name, Op: op, Shape: shape}
+	if s.Match != nil && !s.Match.MatchString(r.String()) {
+		return nil
+	}
+	w, c, err := dial()
+	if err != nil {
+		return fmt.Errorf("%v: %w", &r, err)
+	}
+	if c != nil {
+		s.closes = append(s.closes, c.Close)
+	}
+	w.Result, w.here = r, name == Mem || name == Copy
+	s.cases = append(s.cases, w)
+	return nil
+}
+
+// calling is a case of calls.
+func calling(depth int, call func(int) error) *watched {
+	l := newLoad(depth, call)
+	return &watched{run: l.run, load: l}
+}
+
+// each adds a case for each operation and load.
+func (s *suite) each(name string, ops []string, shapes []bench.Shape, dial func(op string, shape bench.Shape) (*watched, io.Closer, error)) error {
+	for _, shape := range shapes {
+		for _, op := range ops {
+			if err := s.add(name, op, shape, func() (*watched, io.Closer, error) { return dial(op, shape) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var (
+	callOnly  = []string{bench.Call}
+	writeOnly = []string{bench.Write}
+	bothWays  = []string{bench.Write, bench.Read}
+)
+
+func (s *suite) openTCP() error {
+	addr := s.server.Addrs[bench.TCP]
+	plain := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		run, c, err := bench.DialTCP(addr, op, shape)
+		return &watched{run: run}, c, err
+	}
+	framed := func(name string) func(string, bench.Shape) (*watched, io.Closer, error) {
+		return func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+			c, err := bench.DialFramed(addr, name, shape)
+			if err != nil {
+				return nil, nil, err
+			}
+			return calling(shape.Depth, c.Call), c, nil
+		}
+	}
+	return errors.Join(
+		s.each(bench.TCP, callOnly, calls[:1], plain),
+		s.each(bench.TCP, writeOnly, bulk, plain),
+		s.each(bench.Framed, callOnly, calls, framed(bench.Framed)),
+		s.each(bench.FramedGo, callOnly, calls, framed(bench.FramedGo)),
+		s.each(bench.Framed, writeOnly, bulk, framed(bench.Framed)),
+		s.each(bench.Segments, writeOnly, bulk, framed(bench.Segments)),
+	)
+}
+
+func (s *suite) openPeers() error {
+	netrpc := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		call, c, err := dialNetRPC(s.server.Addrs[NetRPC], op, shape)
+		return calling(shape.Depth, call), c, err
+	}
+	grpc := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		call, c, err := dialGRPC(s.server.Addrs[GRPC], op, shape)
+		return calling(shape.Depth, call), c, err
+	}
+	return errors.Join(
+		s.each(NetRPC, callOnly, calls, netrpc), s.each(NetRPC, writeOnly, bulk, netrpc),
+		s.each(GRPC, callOnly, calls, grpc), s.each(GRPC, writeOnly, bulk, grpc),
+	)
+}
+
+func (s *suite) openRDMATCP() error {
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		return err
+	}
+	s.closes = append(s.closes, dev.Close)
+	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(shape.Depth)], op, shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return calling(shape.Depth, c.call), c, nil
+	}
+	stubs := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialStubs(s.ctx, dev, s.server.Addrs[listener(shape.Depth)], shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return calling(shape.Depth, c.call), c, nil
+	}
+	return errors.Join(
+		s.each(RDMATCP, callOnly, calls, dial),
+		s.each(Stubs, callOnly, calls, stubs),
+		s.each(RDMATCP, bothWays, bulk, dial),
+	)
+}
+
+// openMem has both ends here.
+func (s *suite) openMem() error {
+	net := mem.New(nil)
+	there, err := net.Open("server", nil)
+	if err != nil {
+		return err
+	}
+	here, err := net.Open("client", nil)
+	if err != nil {
+		return err
+	}
+	s.closes = append(s.closes, there.Close, here.Close)
+	h := newHandler()
+	for _, depth := range []int{1, deep} {
+		srv, err := rdmaio.Listen(s.ctx, there, listener(depth), h, config(depth))
+		if err != nil {
+			return err
+		}
+		s.closes = append(s.closes, srv.Close)
+	}
+	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialRDMA(s.ctx, here, listener(shape.Depth), op, shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return calling(shape.Depth, c.call), c, nil
+	}
+	once := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		from, to := pattern(shape.Size), make([]byte, shape.Size)
+		return calling(shape.Depth, func(int) error { copy(to, from); return nil }), nil, nil
+	}
+	return errors.Join(
+		s.each(Mem, callOnly, calls, dial),
+		s.each(Mem, bothWays, bulk, dial),
+		s.each(Copy, writeOnly, []bench.Shape{bulk[2]}, once),
+	)
+}
