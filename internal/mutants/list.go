@@ -59,7 +59,7 @@ var mutants = []mutant{
 	{"holes may come back", fillFile, "		case g.Length > 0 && room > 0:\n			return fault(header.FaultReturnHole, uint64(g.Length), room)\n", "", chunkTests},
 	{"another handle may come back", fillFile, "		case g.Handle != o.Handle:\n			return fault(header.FaultReturnRange, uint64(g.Handle), uint64(o.Handle))\n", "", chunkTests},
 	{"a batch of Reads begins anew each time", responderFile, "skip, left := r.plan.Reads-r.unread, r.batch", "skip, left := 0, r.batch", engineTests},
-	{"RDMA Reads are not limited", responderFile, "if e.terms.Reads > 0 {", "if false {", ioTests},
+	{"RDMA Reads are not limited", responderFile, "if e.terms.Reads > 0 {", "if false {", engineTests},
 
 	// The send queue, and the end.
 	{"the send queue may overflow", postFile, "return e.sqUsed+n <= e.cfg.SendWRs &&", "return e.sqUsed < e.cfg.SendWRs &&", engineTests},

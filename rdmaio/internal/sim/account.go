@@ -22,9 +22,14 @@ const (
 	isError
 )
 
-// parse finds out what a message is, in its own way (RFC 8166 §4; A27).
+// parse finds out what a message is, in its own way (RFC 8166 §4; A27). One that has been sabotaged may be anything.
 func parse(b []byte) (k kind, xid, credit uint32) {
-	word := func(at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
+	word := func(at int) uint32 {
+		if at < 0 || at > len(b)-4 {
+			return ^uint32(0)
+		}
+		return binary.BigEndian.Uint32(b[at:])
+	}
 	xid, credit = word(0), word(8)
 	at, positionZero := 16, false
 	for word(at) == 1 && word(12) != 4 {

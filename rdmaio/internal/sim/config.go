@@ -72,7 +72,8 @@ type draw struct {
 	inline        [2]int // bytes that the side sends at most
 	reverseChunks bool
 	invalidate    bool
-	cache         bool // the servers have one of replies
+	reads         [2]int // RDMA Reads at a time; 0 is no limit
+	cache         bool   // the servers have one of replies
 }
 
 func newDraw(r *rand.Rand) draw {
@@ -95,6 +96,7 @@ func newDraw(r *rand.Rand) draw {
 		d.credits[1] = 0 // no reverse Calls
 	}
 	d.reverseChunks = r.IntN(2) == 0
+	d.reads = [2]int{r.IntN(4), r.IntN(4)}
 	d.invalidate = r.IntN(2) == 0
 	d.cache = r.IntN(3) > 0
 	return d

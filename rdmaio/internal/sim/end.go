@@ -27,6 +27,7 @@ type end struct {
 	wcs     []verbs.WC
 	lastWC  time.Duration
 	moving  bool
+	reading int  // RDMA Reads in sq
 	gone    bool // it has ended: nothing touches its memory
 	timer   time.Duration
 	regions map[uint32]*region
@@ -51,7 +52,7 @@ func (w *world) newLink() {
 	size := func(i int) int { return w.draw.inline[i] }
 	for i, e := range l.ends {
 		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Terms: header.Terms{
-			Send: size(i), Recv: size(1 - i), RemoteInvalidate: w.draw.invalidate,
+			Send: size(i), Recv: size(1 - i), RemoteInvalidate: w.draw.invalidate, Reads: w.draw.reads[i],
 		}})
 	}
 }

@@ -30,6 +30,9 @@ type send struct {
 func (e *end) post(wrs []verbs.SendWR) {
 	for i := range wrs {
 		s := send{wr: wrs[i]}
+		if s.wr.Opcode == verbs.RDMARead {
+			e.reading++
+		}
 		if len(wrs[i].SGL) > 0 {
 			s.sge = wrs[i].SGL[0]
 		}
@@ -40,6 +43,9 @@ func (e *end) post(wrs []verbs.SendWR) {
 	}
 	if len(e.sq) > e.w.draw.sendWRs[e.i] {
 		e.w.fail("%v: %d requests in a send queue of %d", e.name, len(e.sq), e.w.draw.sendWRs[e.i])
+	}
+	if most := e.w.draw.reads[e.i]; most > 0 && e.reading > most {
+		e.w.fail("%v has %d RDMA Reads in progress, %d were agreed on", e.name, e.reading, most)
 	}
 	e.move()
 }
@@ -67,6 +73,9 @@ func (e *end) move() {
 		}
 		s := e.sq[0]
 		e.sq = e.sq[1:]
+		if s.wr.Opcode == verbs.RDMARead {
+			e.reading--
+		}
 		if !e.carry(&s) {
 			l.breakNow()
 			return

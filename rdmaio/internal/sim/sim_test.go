@@ -85,7 +85,7 @@ func TestSabotageIsSeen(t *testing.T) {
 			for s := range uint64(10) {
 				n := 0
 				r := Run(Config{Seed: s, RPCs: 60, Sabotage: func(m *Message) {
-					if n++; n == 20 {
+					if n++; n >= 20 {
 						do(m)
 					}
 				}})
