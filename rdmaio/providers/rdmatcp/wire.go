@@ -220,11 +220,14 @@ func (w *wire) send(b *batch, release func()) error {
 	}
 	limit := time.Now().Add(w.dev.cfg.SendTimeout)
 	for {
-		if w.cut.Load() {
+		cut := w.cut.Load()
+		if cut {
 			limit = time.Now().Add(lingerWrite)
 		}
 		w.conn.SetWriteDeadline(limit)
-		cut := w.cut.Load()
+		if w.cut.Load() != cut {
+			continue // stop has set another one, which this may have undone
+		}
 		if w.hurrySend.Swap(false) {
 			b.keep()
 			release()
