@@ -12,6 +12,8 @@ var (
 const (
 	requesterFile = "rdmaio/internal/engine/requester.go"
 	responderFile = "rdmaio/internal/engine/responder.go"
+	assembleFile  = "rdmaio/internal/engine/assemble.go"
+	legacyFile    = "rdmaio/internal/engine/legacy.go"
 	engineFile    = "rdmaio/internal/engine/engine.go"
 	postFile      = "rdmaio/internal/engine/post.go"
 	creditFile    = "rdmaio/internal/credit/v1.go"
@@ -58,13 +60,23 @@ var mutants = []mutant{
 	{"more may come back than was offered", fillFile, "		case g.Length > o.Length:\n			return fault(header.FaultReturnMore, uint64(g.Length), uint64(o.Length))\n", "", chunkTests},
 	{"holes may come back", fillFile, "		case g.Length > 0 && room > 0:\n			return fault(header.FaultReturnHole, uint64(g.Length), room)\n", "", chunkTests},
 	{"another handle may come back", fillFile, "		case g.Handle != o.Handle:\n			return fault(header.FaultReturnRange, uint64(g.Handle), uint64(o.Handle))\n", "", chunkTests},
-	{"a batch of Reads begins anew each time", responderFile, "skip, left := r.plan.Reads-r.unread, r.batch", "skip, left := 0, r.batch", engineTests},
-	{"RDMA Reads are not limited", responderFile, "if e.terms.Reads > 0 {", "if false {", engineTests},
+	{"a batch of Reads begins anew each time", assembleFile, "skip, left := r.plan.Reads-r.unread, r.batch", "skip, left := 0, r.batch", engineTests},
+	{"RDMA Reads are not limited", assembleFile, "if e.terms.Reads > 0 {", "if false {", engineTests},
+
+	// Both directions, and the draft's legacy.
+	{"one direction overtakes the other", postFile, ".turn < (*e.answers.at(0)).turn", ".turn > (*e.answers.at(0)).turn", engineTests},
+	{"keys of reverse Calls are ended", responderFile, "if e.terms.RemoteInvalidate && !reverse {", "if e.terms.RemoteInvalidate {", engineTests},
+	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "if !c.ready.Load() {", "if c.set.calls < 0 {", ioTests},
+	{"memory is given back before RDMA_DONE", postFile, "	case c.req.posted:", "	case c.req.posted && c.pull:", engineTests},
+	{"RDMA_DONE keeps its credit", postFile, "		e.credit.Ended()\n		e.eff.Release", "		e.eff.Release", engineTests},
+	{"nobody waits for RDMA_DONE in vain", engineFile, "e.due[0].deadline <= e.now", "e.due[0].deadline < 0", engineTests},
+	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.due)+e.lined() < e.spare()", "len(e.due)+e.lined() >= 0", engineTests},
+	{"padding of any alignment is taken", legacyFile, "p.Align&(p.Align-1) != 0 || ", "", engineTests},
 
 	// The send queue, and the end.
 	{"the send queue may overflow", postFile, "return e.sqUsed+n <= e.cfg.SendWRs &&", "return e.sqUsed < e.cfg.SendWRs &&", engineTests},
 	{"a send buffer is free too early", postFile, "	e.freeSend = e.freeSend[:len(e.freeSend)-1]\n	return buf, n, nil", "	return buf, n, nil", engineTests},
-	{"the pads of a message are what was there", responderFile, "			clear(to) // R314\n", "			_ = to // R314\n", engineTests},
+	{"the pads of a message are what was there", assembleFile, "			clear(to) // R314\n", "			_ = to // R314\n", engineTests},
 	{"a lost request is not given back", engineFile, "	for _, q := range []*queue[*Request]{&e.answers, &e.pulls} {", "	for _, q := range []*queue[*Request]{&e.pulls} {", engineTests},
 	{"refusals without end", responderFile, "e.refusals.n > e.cfg.MaxErrors {", "e.refusals.n > 1<<30 {", ioTests},
 
@@ -72,7 +84,7 @@ var mutants = []mutant{
 	{"a region is reused without a new key", poolFile, "		err = mr.Reregister(buf, access)\n", "		if mr.RKey() == 0 {\n			err = mr.Reregister(buf, access)\n		}\n", poolTests},
 	{"keys are not ended", poolFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "", poolTests},
 	{"a staged region comes back whole", poolFile, "p.copy(r.user[:n], r.stage.Bytes)", "p.copy(r.user, r.stage.Bytes)", poolTests},
-	{"a result may be read by the peer", "rdmaio/call.go", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
+	{"a result may be read by the peer", "rdmaio/offer.go", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
 	{"a late handler's Call counts as never sent", "rdmaio/call.go", "			e.MayHaveRun = s.call.Sent\n", "			e.MayHaveRun = false\n", ioTests},
 	{"memory of Calls is not limited", "rdmaio/limit.go", "used <= b.most {", "used > 0 {", ioTests},
 	{"a duplicate Call is executed", "rdmaio/replycache.go", "if el, ok := cl.entries[key]; ok {", "if el, ok := cl.entries[key]; ok && el == nil {", ioTests},

@@ -1,0 +1,170 @@
+package rdmaio
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// prepare chooses the shape of a Call's message, and registers what it offers.
+//
+// All inline if that fits; else the items as read chunks, and the rest inline; else
+// the rest as a chunk at position zero too (RFC 8166 §3.5; R35, R75, R91).
+func (c *Conn) prepare(s *slot, call *Call) error {
+	e := &s.call
+	e.Lists.Reset()
+	e.Long = false
+	e.Payload = e.Payload[:0]
+	e.ReplyTo = call.ReplyBuf[:0]
+	chunks := c.role == engine.Requester || c.set.ReverseChunks
+	if chunks {
+		if err := c.offer(s, call); err != nil {
+			return err
+		}
+	}
+
+	terms := c.terms.Load()
+	room := terms.Send - header.PrefixSize - e.Lists.Size()
+	if call.size(all) <= room {
+		e.Payload = call.pieces(e.Payload, all)
+		return nil
+	}
+	if !chunks || terms.NoReadChunks {
+		e := &SizeError{What: "Call", Need: terms.Send - room + call.size(all), Limit: terms.Send}
+		e.Hint = "the peer makes no RDMA Reads (Terms.NoReadChunks), so a Call has to fit inline" // R297
+		if !chunks {                                                                              // R276
+			e.What, e.Hint = "reverse Call", "Config.ReverseChunks, at both ends, lets it have chunks"
+		}
+		return e
+	}
+	need, items, count := len(call.Inline), 0, 0
+	for i := range call.Items {
+		if n := c.segments(len(call.Items[i].Data)); n > 0 {
+			items += 24 * n
+			count++
+		}
+	}
+	long := need+items > room
+	if long {
+		need = 24 * c.segments(len(call.Inline))
+		count++
+	}
+	if need+items > room {
+		return &SizeError{
+			What: "header of the Call", Need: terms.Send - room + need + items, Limit: terms.Send,
+			Hint: "use fewer items and results, or a larger Config.InlineSend here and InlineRecv at the peer",
+		}
+	}
+	if err := c.few("read chunks of the Call", count); err != nil {
+		return err
+	}
+	if long {
+		e.Long = true
+		if err := c.fetch(s, 0, call.Inline); err != nil {
+			return err
+		}
+	} else {
+		e.Payload = call.pieces(e.Payload, none)
+	}
+	for i := range call.Items {
+		it := &call.Items[i]
+		if len(it.Data) == 0 {
+			continue
+		}
+		if err := call.reachable(i); err != nil {
+			return err
+		}
+		if err := c.fetch(s, uint32(it.Position), it.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offer registers memory for results and the reply.
+func (c *Conn) offer(s *slot, call *Call) error {
+	l := &s.call.Lists
+	last := len(call.Results)
+	for last > 0 && len(call.Results[last-1]) == 0 {
+		last-- // no chunk is as good as an empty one, and understood by all (R86)
+	}
+	if err := c.few("write chunks for Results", last); err != nil {
+		return err
+	}
+	for i, buf := range call.Results[:last] {
+		chunk := l.AddWrite(c.segments(len(buf)))
+		if len(buf) == 0 {
+			continue
+		}
+		if err := c.register(s, chunk[:0], buf, i); err != nil {
+			return err
+		}
+	}
+	// A reply chunk is due if the largest reply does not come inline with the lists it returns (RFC 8166 §4.3.3).
+	if n := len(call.ReplyBuf); n > c.terms.Load().Recv-header.PrefixSize-l.Size() {
+		l.HasReply = true
+		for range c.segments(n) {
+			l.Reply = append(l.Reply, header.Segment{})
+		}
+		s.call.ReplyTo = nil // the peer can write there until the key has ended
+		return c.register(s, l.Reply[:0], call.ReplyBuf, replyChunk)
+	}
+	return nil
+}
+
+// few refuses more chunks than the peer is likely to take: it has the same limit, by
+// default, and would answer with ERR_CHUNK, which says nothing of the reason.
+func (c *Conn) few(what string, n int) error {
+	if n <= c.set.MaxChunks {
+		return nil
+	}
+	return &SizeError{
+		What: "the number of " + what, Need: n, Limit: c.set.MaxChunks, Unit: "chunks",
+		Hint: "use fewer items and results, or a larger Config.MaxChunks here and at the peer",
+	}
+}
+
+// segments is how many a chunk of n bytes has.
+func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.SegmentSize }
+
+// region registers memory of a Call for the peer. If the peer may end keys it
+// may end any of them: it cannot tell which are meant (RFC 8797 §3.2).
+func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
+	if c.terms.Load().RemoteInvalidate && c.role == engine.Requester {
+		access |= verbs.AccessRemoteInvalidate
+	}
+	mr, err := c.pool.Register(buf, access)
+	if err == nil {
+		s.regions = append(s.regions, held{mr, chunk})
+	}
+	return mr.MemoryRegion, err
+}
+
+// register makes a region of buf to be written to, and appends its segments to to.
+func (c *Conn) register(s *slot, to []header.Segment, buf []byte, number int) error {
+	mr, err := c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304
+	if err != nil {
+		return err
+	}
+	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), len(buf), uint32(c.set.SegmentSize))
+	return nil
+}
+
+// fetch offers data to be fetched.
+func (c *Conn) fetch(s *slot, position uint32, data []byte) error {
+	mr, err := c.region(s, data, verbs.AccessRemoteRead, readChunk) // R304
+	if err == nil {
+		s.call.Lists.Reads = c.readSegments(s.call.Lists.Reads, position, mr, len(data))
+	}
+	return err
+}
+
+// readSegments appends the segments of a read chunk of n bytes.
+func (c *Conn) readSegments(to []header.ReadSegment, position uint32, mr verbs.MemoryRegion, n int) []header.ReadSegment {
+	var few [4]header.Segment
+	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), n, uint32(c.set.SegmentSize)) {
+		to = append(to, header.ReadSegment{Position: position, Segment: seg})
+	}
+	return to
+}
