@@ -1,0 +1,231 @@
+package peertest
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Recvs and Size are how many Receives a Peer has posted, and how large a message each of them takes.
+const (
+	Recvs = 16
+	Size  = 4096
+)
+
+// The WRIDs of requests: those of Receives are under Recvs.
+const (
+	sendID = 1 << 32
+	rdmaID = 1 << 33
+)
+
+// Peer is one end of a connection. It ends with its test.
+type Peer struct {
+	QP   verbs.QueuePair
+	MR   verbs.MemoryRegion // of Mem
+	Mem  []byte             // its messages, and what its RDMA operations move
+	Lost <-chan struct{}    // closed with the connection
+
+	t     testing.TB
+	pd    verbs.ProtectionDomain
+	cq    verbs.CompletionQueue
+	ready <-chan struct{}
+	kept  []verbs.WC // polled and not asked for yet
+	tell  exempter
+}
+
+// exempter is a device that watches what its users do. It is told which objects are a Peer's, for whom no rule holds.
+type exempter interface {
+	ExemptQP(num uint32)
+	ExemptKey(key uint32)
+}
+
+// New makes a peer on a device.
+func New(t testing.TB, dev verbs.Device) *Peer {
+	t.Helper()
+	p := &Peer{t: t}
+	p.tell, _ = dev.(exempter)
+	var err error
+	p.pd, err = dev.AllocPD()
+	p.must(err)
+	notify, ready := verbs.NotifyChannel()
+	p.ready = ready
+	p.cq, err = dev.CreateCQ(128, notify)
+	p.must(err)
+	lost := make(chan struct{})
+	p.Lost = lost
+	p.QP, err = p.pd.CreateQP(verbs.QPConfig{SendCQ: p.cq, RecvCQ: p.cq, MaxSendWR: 64, MaxRecvWR: 64, Notify: func() { close(lost) }})
+	p.must(err)
+	if p.tell != nil {
+		p.tell.ExemptQP(p.QP.Num())
+	}
+	p.Mem = make([]byte, (Recvs+1)*Size)
+	p.MR, err = p.pd.RegisterMemory(p.Mem, verbs.AccessLocalWrite)
+	p.must(err)
+	for i := range Recvs {
+		p.recv(uint64(i))
+	}
+	t.Cleanup(func() {
+		for _, end := range []func() error{p.QP.Close, p.MR.Deregister, p.cq.Close, p.pd.Close} {
+			if err := end(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return p
+}
+
+// Bytes reads hexadecimal digits, between which there may be spaces.
+func Bytes(t testing.TB, text string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (p *Peer) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Dial connects, and returns the other side's private data.
+func (p *Peer) Dial(dev verbs.Dialer, addr string, private []byte) []byte {
+	p.t.Helper()
+	info, err := dev.Dial(context.Background(), addr, p.QP, &verbs.ConnParams{PrivateData: private})
+	p.must(err)
+	return info.PrivateData
+}
+
+// Accept takes the next connection. It may run on a goroutine of its own; false says that none came.
+func (p *Peer) Accept(ln verbs.Listener, private []byte) bool {
+	req, err := ln.Accept(context.Background())
+	if err == nil {
+		_, err = req.Accept(context.Background(), p.QP, &verbs.ConnParams{PrivateData: private})
+	}
+	if err != nil {
+		p.t.Error(err)
+	}
+	return err == nil
+}
+
+// Send sends a message as it is.
+func (p *Peer) Send(b []byte) {
+	p.t.Helper()
+	p.send(verbs.SendWR{WRID: sendID, Opcode: verbs.Send}, b)
+}
+
+// SendHex is Send for one written in hexadecimal.
+func (p *Peer) SendHex(text string) {
+	p.t.Helper()
+	p.Send(Bytes(p.t, text))
+}
+
+// SendInvalidate sends a message that ends a key of the other side.
+func (p *Peer) SendInvalidate(b []byte, key uint32) {
+	p.t.Helper()
+	p.send(verbs.SendWR{WRID: sendID, Opcode: verbs.SendWithInvalidate, InvalidateRKey: key}, b)
+}
+
+func (p *Peer) send(wr verbs.SendWR, b []byte) {
+	p.t.Helper()
+	n := copy(p.Mem[Recvs*Size:], b)
+	wr.SGL, wr.Flags = []verbs.SGE{{MR: p.MR, Offset: Recvs * Size, Length: n}}, verbs.SendSignaled
+	p.post(wr)
+}
+
+// Write writes bytes to the other side's memory, and reports whether that went well.
+func (p *Peer) Write(key uint32, at uint64, b []byte) bool {
+	p.t.Helper()
+	n := copy(p.Mem[Recvs*Size:], b)
+	return p.post(verbs.SendWR{
+		WRID: rdmaID, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled, RKey: key, RemoteAddr: at,
+		SGL: []verbs.SGE{{MR: p.MR, Offset: Recvs * Size, Length: n}},
+	})
+}
+
+// Read reads n bytes of the other side's memory; nil if that went wrong.
+func (p *Peer) Read(key uint32, at uint64, n int) []byte {
+	p.t.Helper()
+	if !p.post(verbs.SendWR{
+		WRID: rdmaID, Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, RKey: key, RemoteAddr: at,
+		SGL: []verbs.SGE{{MR: p.MR, Offset: Recvs * Size, Length: n}},
+	}) {
+		return nil
+	}
+	return append([]byte(nil), p.Mem[Recvs*Size:][:n]...)
+}
+
+// post posts a request and waits until it is over.
+func (p *Peer) post(wr verbs.SendWR) bool {
+	p.t.Helper()
+	if _, err := p.QP.PostSend([]verbs.SendWR{wr}); err != nil {
+		p.t.Logf("post: %v", err)
+		return false
+	}
+	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID == wr.WRID }, 2*time.Second)
+	if !ok || wc.Status != verbs.StatusSuccess {
+		p.t.Logf("%v: %v", wr.Opcode, wc.Status)
+		return false
+	}
+	return true
+}
+
+// Message waits for the next one and posts its Receive again; nil if none came in time.
+func (p *Peer) Message(wait time.Duration) []byte {
+	p.t.Helper()
+	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID < Recvs }, wait)
+	if !ok || wc.Status != verbs.StatusSuccess {
+		return nil
+	}
+	b := append([]byte(nil), p.Mem[wc.WRID*Size:][:wc.ByteLen]...)
+	p.recv(wc.WRID)
+	return b
+}
+
+func (p *Peer) recv(id uint64) {
+	if _, err := p.QP.PostRecv([]verbs.RecvWR{{WRID: id, SGL: []verbs.SGE{{MR: p.MR, Offset: int(id) * Size, Length: Size}}}}); err != nil {
+		p.t.Logf("receive: %v", err) // the connection is gone
+	}
+}
+
+// poll waits for a completion of a kind, and keeps others for later.
+func (p *Peer) poll(match func(verbs.WC) bool, wait time.Duration) (verbs.WC, bool) {
+	timeout := time.After(wait)
+	for armed := false; ; {
+		for i, wc := range p.kept {
+			if match(wc) {
+				p.kept = append(p.kept[:i:i], p.kept[i+1:]...)
+				return wc, true
+			}
+		}
+		var wcs [8]verbs.WC
+		n, err := p.cq.Poll(wcs[:])
+		if err == nil && n == 0 && !armed {
+			err, armed = p.cq.Arm(false), true
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			p.t.Errorf("completion queue: %v", err)
+			return verbs.WC{}, false
+		}
+		p.kept = append(p.kept, wcs[:n]...)
+		if n > 0 {
+			continue
+		}
+		select {
+		case <-p.ready:
+			armed = false
+		case <-timeout:
+			return verbs.WC{}, false
+		}
+	}
+}
