@@ -96,7 +96,8 @@ type Config struct {
 	// Legacy speaks draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 took something back: a server puts results that
 	// fit nowhere else into memory that the client reads (and says so by RDMA_DONE; if it does not within
 	// WorkTimeout the connection is given up), a client reads them, both take RDMA_MSGP (see Padding).
-	// It is for peers of that time only: a peer by RFC 8166 refuses all of that. Forward direction only.
+	// It is for peers of that time only: a peer by RFC 8166 refuses all of that. Forward direction only. A
+	// server posts two Receives for each of its Credits then.
 	Legacy bool
 
 	// Logger gets what a person may want to know about connections; nil is silent.
