@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 )
 
 // goodCall is an RPC Call of 40 bytes with the XID of every header below.
@@ -111,18 +111,16 @@ func TestHostileCalls(t *testing.T) {
 		{"a range past its region", func(k, a string) string { return msg(rd(40, k, 500, fmt.Sprintf("%016x", addr(a)+8000))) }, brokenEnd},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newRaw(t, w.client)
-			if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
-				t.Fatal(err)
-			}
-			key, at := fmt.Sprintf("%08x", p.chunk.RKey()), fmt.Sprintf("%016x", p.chunk.RemoteAddr())
+			p := w.rawTo(t)
+			o := p.Offer(8192, anyAccess)
+			key, at := fmt.Sprintf("%08x", o.RKey()), fmt.Sprintf("%016x", o.RemoteAddr())
 			before := calls
-			p.send(unhex(t, c.msg(key, at)))
+			p.Send(unhex(t, c.msg(key, at)))
 			wait := 2 * time.Second
 			if c.want == dropped || c.want == brokenEnd {
 				wait = 5 * time.Millisecond
 			}
-			got := p.message(wait)
+			got := p.Message(wait)
 			switch c.want {
 			case dropped:
 				if got != nil {
@@ -144,7 +142,7 @@ func TestHostileCalls(t *testing.T) {
 				}
 			case brokenEnd:
 				select {
-				case <-p.lost:
+				case <-p.Lost:
 				case <-time.After(2 * time.Second):
 					t.Fatal("the connection goes on")
 				}
@@ -155,8 +153,8 @@ func TestHostileCalls(t *testing.T) {
 			if c.want == brokenEnd {
 				return
 			}
-			p.send(unhex(t, msg("")))
-			if got := p.message(2 * time.Second); len(got) < 28+24 {
+			p.Send(unhex(t, msg("")))
+			if got := p.Message(2 * time.Second); len(got) < 28+24 {
 				t.Errorf("the next good Call was answered with %x", got)
 			}
 		})
@@ -198,10 +196,7 @@ func TestErrorFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 		mine := s.Conns()[0]
-		p := newRaw(t, w.client)
-		if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
-			t.Fatal(err)
-		}
+		p := w.rawTo(t)
 		var theirs *rdmaio.Conn
 		for _, c := range s.Conns() {
 			if c != mine {
@@ -210,8 +205,8 @@ func TestErrorFlood(t *testing.T) {
 		}
 		answered := 0
 		for range 200 {
-			p.send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
-			if got := p.message(200 * time.Millisecond); len(got) != 20 {
+			p.Send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
+			if got := p.Message(200 * time.Millisecond); len(got) != 20 {
 				break
 			}
 			answered++
@@ -231,7 +226,7 @@ func TestErrorFlood(t *testing.T) {
 }
 
 // hostileReply runs a client's READ-like Call against a raw server that answers what reply makes of the Call.
-func hostileReply(t *testing.T, reply func(call []byte, p *raw) []byte) (c *rdmaio.Conn, err error) {
+func hostileReply(t *testing.T, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
 	t.Helper()
 	w := newWorld(t)
 	ln, err := w.server.Listen(context.Background(), "there")
@@ -239,23 +234,18 @@ func hostileReply(t *testing.T, reply func(call []byte, p *raw) []byte) (c *rdma
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	p := newRaw(t, w.server)
+	p := peertest.New(t, w.server)
 	var wg sync.WaitGroup
 	wg.Add(1)
 	t.Cleanup(wg.Wait)
 	go func() {
 		defer wg.Done()
-		req, err := ln.Accept(context.Background())
-		if err == nil {
-			_, err = req.Accept(context.Background(), p.qp, nil)
-		}
-		if err != nil {
-			t.Error(err)
+		if !p.Accept(ln, nil) {
 			return
 		}
-		if call := p.message(2 * time.Second); call != nil {
+		if call := p.Message(2 * time.Second); call != nil {
 			if b := reply(call, p); b != nil {
-				p.send(b)
+				p.Send(b)
 			}
 		}
 	}()
@@ -289,60 +279,58 @@ func TestHostileReplies(t *testing.T) {
 	put := func(l []byte, at int, v uint32) []byte { binary.BigEndian.PutUint32(l[at:], v); return l }
 	for _, c := range []struct {
 		name  string
-		reply func(call []byte, p *raw) []byte
+		reply func(call []byte, p *peertest.Peer) []byte
 		fault string // part of the message; "" for a timeout, as the message is dropped
 		ends  bool   // the connection
 	}{
-		{"good", func(call []byte, p *raw) []byte { return answer(call, 8, 0, good(call), rpc(call)) }, "ok", false},
-		{"T62: unknown XID", func(call []byte, p *raw) []byte {
+		{"good", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 0, good(call), rpc(call)) }, "ok", false},
+		{"T62: unknown XID", func(call []byte, p *peertest.Peer) []byte {
 			return put(answer(call, 8, 0, good(call), rpc(call)), 0, 7)
 		}, "", false},
-		{"T18: 12 bytes", func(call []byte, p *raw) []byte { return call[:12] }, "", false},
-		{"a reverse Call", func(call []byte, p *raw) []byte {
+		{"T18: 12 bytes", func(call []byte, p *peertest.Peer) []byte { return call[:12] }, "", false},
+		{"a reverse Call", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 0, make([]byte, 12), put(rpc(call), 4, 0))
 		}, "", false},
-		{"T65: more than offered", func(call []byte, p *raw) []byte {
+		{"T65: more than offered", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 0, put(good(call), 16, 4097), rpc(call))
 		}, "returned length 4097, offered were 4096", true},
-		{"T66: other handle", func(call []byte, p *raw) []byte { return answer(call, 8, 0, put(good(call), 12, 1), rpc(call)) }, "returned segment names 0x1", false},
-		{"T66: no write list", func(call []byte, p *raw) []byte { return answer(call, 8, 0, make([]byte, 12), rpc(call)) }, "0 elements returned, 1 offered", false},
-		{"T28: other XID in the RPC message", func(call []byte, p *raw) []byte {
+		{"T66: other handle", func(call []byte, p *peertest.Peer) []byte {
+			return answer(call, 8, 0, put(good(call), 12, 1), rpc(call))
+		}, "returned segment names 0x1", false},
+		{"T66: no write list", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 0, make([]byte, 12), rpc(call)) }, "0 elements returned, 1 offered", false},
+		{"T28: other XID in the RPC message", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 0, good(call), put(rpc(call), 0, 9))
 		}, "XID of the RPC message is 0x9", false},
-		{"RPC message of type 2", func(call []byte, p *raw) []byte {
+		{"RPC message of type 2", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 0, good(call), put(rpc(call), 4, 2))
 		}, "RPC message type 2", false},
-		{"RPC message of 4 bytes", func(call []byte, p *raw) []byte { return answer(call, 8, 0, good(call), rpc(call)[:4]) }, "RPC message of 4 bytes", false},
-		{"T69: NOMSG with an unused reply chunk", func(call []byte, p *raw) []byte { return answer(call, 8, 1, good(call), nil) }, "payload chunk of 0 bytes", false},
-		{"T69: NOMSG whose reply chunk was never written", func(call []byte, p *raw) []byte {
+		{"RPC message of 4 bytes", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 0, good(call), rpc(call)[:4]) }, "RPC message of 4 bytes", false},
+		{"T69: NOMSG with an unused reply chunk", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 1, good(call), nil) }, "payload chunk of 0 bytes", false},
+		{"T69: NOMSG whose reply chunk was never written", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 1, put(good(call), 44, 40), nil)
 		}, "XID of the RPC message is 0x0", false},
-		{"T70: read list in a Reply", func(call []byte, p *raw) []byte {
+		{"T70: read list in a Reply", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 0, append(unhex(t, rd(20, "00000001", 8, "0000000000000000")), good(call)...), rpc(call))
 		}, "read list of 1 segments", false},
-		{"T24 in a Reply", func(call []byte, p *raw) []byte { return answer(call, 8, 0, put(good(call), 0, 2), rpc(call)) }, "no valid XDR", false},
-		{"T72: ERR_CHUNK", func(call []byte, p *raw) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 2}, nil) }, "ERR_CHUNK", false},
-		{"R119: ERR_VERS", func(call []byte, p *raw) []byte {
+		{"T24 in a Reply", func(call []byte, p *peertest.Peer) []byte {
+			return answer(call, 8, 0, put(good(call), 0, 2), rpc(call))
+		}, "no valid XDR", false},
+		{"T72: ERR_CHUNK", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 2}, nil) }, "ERR_CHUNK", false},
+		{"R119: ERR_VERS", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 4, []byte{0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3}, nil)
 		}, "supports versions 2 to 3", false},
-		{"T72: unknown error code", func(call []byte, p *raw) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 77}, nil) }, "code 77", false},
-		{"T72: ERROR cut after the code", func(call []byte, p *raw) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 1}, nil) }, "cannot be decoded", false},
-		{"T80: key invalidated without having been asked", func(call []byte, p *raw) []byte {
-			_, err := p.qp.PostSend([]verbs.SendWR{{WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, InvalidateRKey: binary.BigEndian.Uint32(call[28:])}})
-			if err != nil {
-				t.Error(err)
-			}
+		{"T72: unknown error code", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 77}, nil) }, "code 77", false},
+		{"T72: ERROR cut after the code", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 1}, nil) }, "cannot be decoded", false},
+		{"T80: key invalidated without having been asked", func(call []byte, p *peertest.Peer) []byte {
+			p.SendInvalidate(nil, binary.BigEndian.Uint32(call[28:]))
 			return nil
 		}, "connection broken", true},
-		{"R9: Write behind the end of the chunk", func(call []byte, p *raw) []byte {
-			p.write(binary.BigEndian.Uint32(call[28:]), binary.BigEndian.Uint64(call[36:])+1, 4096)
+		{"R9: Write behind the end of the chunk", func(call []byte, p *peertest.Peer) []byte {
+			p.Write(binary.BigEndian.Uint32(call[28:]), binary.BigEndian.Uint64(call[36:])+1, make([]byte, 4096))
 			return nil
 		}, "connection broken", true},
-		{"T83: Read from a write chunk", func(call []byte, p *raw) []byte {
-			_, _ = p.qp.PostSend([]verbs.SendWR{{
-				WRID: 1 << 33, Opcode: verbs.RDMARead, RKey: binary.BigEndian.Uint32(call[28:]),
-				RemoteAddr: binary.BigEndian.Uint64(call[36:]), SGL: []verbs.SGE{{MR: p.mr, Length: 8}},
-			}})
+		{"T83: Read from a write chunk", func(call []byte, p *peertest.Peer) []byte {
+			p.Read(binary.BigEndian.Uint32(call[28:]), binary.BigEndian.Uint64(call[36:]), 8)
 			return nil
 		}, "connection broken", true},
 	} {
@@ -375,15 +363,5 @@ func TestHostileReplies(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// write writes from the peer's own memory.
-func (p *raw) write(key uint32, at uint64, n int) {
-	_, err := p.qp.PostSend([]verbs.SendWR{{
-		WRID: 1 << 33, Opcode: verbs.RDMAWrite, RKey: key, RemoteAddr: at, SGL: []verbs.SGE{{MR: p.mr, Length: n}},
-	}})
-	if err != nil {
-		p.t.Error(err)
 	}
 }

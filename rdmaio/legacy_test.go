@@ -155,13 +155,10 @@ func TestLegacyNoDone(t *testing.T) {
 	w := newWorld(t)
 	l := &lender{file: file{t: t, data: pattern(5000, 1)}, sent: make(chan error, 1)}
 	s := w.serve(l, &rdmaio.Config{Legacy: true, WorkTimeout: 30 * time.Millisecond})
-	p := newRaw(t, w.client)
-	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
-		t.Fatal(err)
-	}
+	p := w.rawTo(t)
 	m := plainRead(0xcafe0001, 0, 4000).Inline
-	p.send(append(unhex(t, head+"00000000 00000000 00000000 00000000"), m...))
-	if got := p.message(2 * time.Second); len(got) < 28+24 || got[19] != 1 {
+	p.Send(append(unhex(t, head+"00000000 00000000 00000000 00000000"), m...))
+	if got := p.Message(2 * time.Second); len(got) < 28+24 || got[19] != 1 {
 		t.Fatalf("reply %x", got)
 	}
 	conn := s.Conns()[0]
@@ -172,7 +169,7 @@ func TestLegacyNoDone(t *testing.T) {
 	if !errors.Is(conn.Err(), rdmaio.ErrNoDone) {
 		t.Errorf("ended with %v", conn.Err())
 	}
-	<-p.lost
+	<-p.Lost
 }
 
 // T70, R326: a client by RFC 8166 makes an error of such a Reply, and reads nothing; and a server by it offers none.
@@ -209,10 +206,7 @@ func TestPaddingSkip(t *testing.T) {
 		got <- fmt.Sprintf("%d %q", skip, r.Message[min(at+skip, len(r.Message)):])
 		quick(nil).ServeRPC(r)
 	}), &rdmaio.Config{Legacy: true})
-	p := newRaw(t, w.client)
-	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
-		t.Fatal(err)
-	}
+	p := w.rawTo(t)
 	for _, c := range []struct{ align, threshold, want string }{
 		{"00000080", "00000008", `48 "aligned."`},
 		{"00000080", "00000009", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`}, // 8 bytes are under the threshold
@@ -221,11 +215,11 @@ func TestPaddingSkip(t *testing.T) {
 	} {
 		m := unhex(t, head+"00000002 "+c.align+c.threshold+"00000000 00000000 00000000"+goodCall+"00000008")
 		m = append(m, bytes.Repeat([]byte("p"), 48)...) // header 36, Call 40, length 4: data at 128
-		p.send(append(m, "aligned."...))
+		p.Send(append(m, "aligned."...))
 		if s := <-got; s != c.want {
 			t.Errorf("align %s, threshold %s: %s, want %s", c.align, c.threshold, s, c.want)
 		}
-		if p.message(2*time.Second) == nil {
+		if p.Message(2*time.Second) == nil {
 			t.Fatal("no reply")
 		}
 	}

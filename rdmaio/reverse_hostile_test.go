@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // rawCallee is a raw client of a server that may call it, after a first good Call.
-func rawCallee(t *testing.T, cfg rdmaio.Config) (*raw, *rdmaio.Conn) {
+func rawCallee(t *testing.T, cfg rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 	t.Helper()
 	w := newWorld(t)
 	var conn *rdmaio.Conn
@@ -26,12 +27,9 @@ func rawCallee(t *testing.T, cfg rdmaio.Config) (*raw, *rdmaio.Conn) {
 		quick(nil).ServeRPC(r)
 		served <- struct{}{}
 	}), &cfg)
-	p := newRaw(t, w.client)
-	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
-		t.Fatal(err)
-	}
-	p.send(unhex(t, msg("")))
-	if p.message(2*time.Second) == nil {
+	p := w.rawTo(t)
+	p.Send(unhex(t, msg("")))
+	if p.Message(2*time.Second) == nil {
 		t.Fatal("the first Call was not answered")
 	}
 	<-served
@@ -83,18 +81,18 @@ func TestHostileReverseReplies(t *testing.T) {
 				_, err := conn.Call(ctx, nullCall(xid, 40))
 				done <- err
 			}()
-			if got, want := p.message(2*time.Second), unhex(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
+			if got, want := p.Message(2*time.Second), unhex(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
 				t.Fatalf("Call %x, want %x", got, want)
 			}
-			p.send(c.reply)
+			p.Send(c.reply)
 			if c.errors {
-				if got := p.message(2 * time.Second); len(got) != 20 || got[15] != 4 {
+				if got := p.Message(2 * time.Second); len(got) != 20 || got[15] != 4 {
 					t.Errorf("answer %x", got)
 				}
 			}
 			// A forward Call with the same XID, before the other has ended or after.
-			p.send(unhex(t, msg("")))
-			if got := p.message(2 * time.Second); len(got) != 28+24 || got[11] != 32 {
+			p.Send(unhex(t, msg("")))
+			if got := p.Message(2 * time.Second); len(got) != 28+24 || got[11] != 32 {
 				t.Errorf("the forward Call was answered with %x", got)
 			}
 			err := <-done
@@ -133,13 +131,13 @@ func TestReverseCredits(t *testing.T) {
 	expect := func(n int, why string) {
 		t.Helper()
 		for len(out) < n {
-			m := p.message(2 * time.Second)
+			m := p.Message(2 * time.Second)
 			if m == nil {
 				t.Fatalf("%s: %d Calls, want %d", why, len(out), n)
 			}
 			out = append(out, m)
 		}
-		if m := p.message(3 * time.Millisecond); m != nil {
+		if m := p.Message(3 * time.Millisecond); m != nil {
 			t.Fatalf("%s: a Call too many: %x", why, m)
 		}
 	}
@@ -149,7 +147,7 @@ func TestReverseCredits(t *testing.T) {
 		b := append(bytes.Clone(unhex(t, head)), make([]byte, 16)...)
 		binary.BigEndian.PutUint32(b, xid)
 		binary.BigEndian.PutUint32(b[8:], n)
-		p.send(append(b, replyHeader(xid).buf...))
+		p.Send(append(b, replyHeader(xid).buf...))
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -157,8 +155,8 @@ func TestReverseCredits(t *testing.T) {
 	expect(1, "R128: before the first Reply")
 	grant(2)
 	expect(2, "a grant of 2")
-	p.send(unhex(t, msg("")))
-	if got := p.message(2 * time.Second); len(got) != 28+24 || got[11] != 5 {
+	p.Send(unhex(t, msg("")))
+	if got := p.Message(2 * time.Second); len(got) != 28+24 || got[11] != 5 {
 		t.Errorf("T16: the forward Call, which asks for 32, was answered with %x", got)
 	}
 	expect(2, "T16: a forward Call is no grant")
@@ -185,12 +183,12 @@ func TestReverseReplyEndsKey(t *testing.T) {
 		_, err := conn.Call(context.Background(), readCall(1, 0, make([]byte, 4096)))
 		done <- err
 	}()
-	call := p.message(2 * time.Second)
+	call := p.Message(2 * time.Second)
 	if len(call) < 44 {
 		t.Fatalf("Call %x", call)
 	}
 	key := binary.BigEndian.Uint32(call[28:])
-	if _, err := p.qp.PostSend([]verbs.SendWR{{WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, InvalidateRKey: key}}); err != nil {
+	if _, err := p.QP.PostSend([]verbs.SendWR{{WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, InvalidateRKey: key}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -206,26 +207,27 @@ func TestReverseChunkRefused(t *testing.T) {
 	w := newWorld(t)
 	ran := 0
 	p, c := dialRaw(w, &rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) { ran++; quick(nil).ServeRPC(r) })})
-	key, at := fmt.Sprintf("%08x", p.chunk.RKey()), fmt.Sprintf("%016x", p.chunk.RemoteAddr())
+	o := p.Offer(8192, anyAccess)
+	key, at := fmt.Sprintf("%08x", o.RKey()), fmt.Sprintf("%016x", o.RemoteAddr())
 	for _, m := range []string{
 		msg(rd(40, key, 8, at)), nomsg(rd(0, key, 40, at)),
 		head + "00000000 00000000 00000001 00000001 " + key + " 00000100 " + at + " 00000000 00000000" + goodCall,
 		head + "00000000 00000000 00000000 00000001 00000001 " + key + " 00001000 " + at + goodCall,
 	} {
-		p.send(unhex(t, m))
-		if got, want := p.message(2*time.Second), unhex(t, "cafe0001 00000001 00000008 00000004 00000002"); !bytes.Equal(got, want) {
+		p.Send(unhex(t, m))
+		if got, want := p.Message(2*time.Second), unhex(t, "cafe0001 00000001 00000008 00000004 00000002"); !bytes.Equal(got, want) {
 			t.Errorf("answer %x, want %x", got, want)
 		}
 	}
-	p.send(unhex(t, msg("")))
-	if got := p.message(2 * time.Second); len(got) != 28+24 || ran != 1 {
+	p.Send(unhex(t, msg("")))
+	if got := p.Message(2 * time.Second); len(got) != 28+24 || ran != 1 {
 		t.Errorf("a Call without chunks is answered with %x", got)
 	}
 	counts(t, c, func(st *rdmaio.Stats) bool { return st.Faults == 4 && st.Reverse.Calls == 5 && st.Errors == 4 })
 }
 
 // dialRaw connects a client to a raw server.
-func dialRaw(w *world, cfg *rdmaio.Config) (*raw, *rdmaio.Conn) {
+func dialRaw(w *world, cfg *rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 	w.t.Helper()
 	ln, err := w.server.Listen(context.Background(), w.at)
 	if err != nil {
@@ -233,12 +235,12 @@ func dialRaw(w *world, cfg *rdmaio.Config) (*raw, *rdmaio.Conn) {
 	}
 	defer ln.Close()
 	w.addr = ln.Addr()
-	p := newRaw(w.t.(*testing.T), w.server)
+	p := peertest.New(w.t.(*testing.T), w.server)
 	accepted := make(chan error, 1)
 	go func() {
 		req, err := ln.Accept(context.Background())
 		if err == nil {
-			_, err = req.Accept(context.Background(), p.qp, nil)
+			_, err = req.Accept(context.Background(), p.QP, nil)
 		}
 		accepted <- err
 	}()
@@ -263,7 +265,7 @@ func TestReverseFlood(t *testing.T) {
 			p, c := dialRaw(w, cfg)
 			const flood, every = 10000, 1000
 			for i := range flood {
-				p.send(unhex(t, msg("")))
+				p.Send(unhex(t, msg("")))
 				if i%every != every/2 {
 					continue
 				}
@@ -272,8 +274,8 @@ func TestReverseFlood(t *testing.T) {
 					_, err := c.Call(context.Background(), nullCall(uint32(i), 40))
 					done <- err
 				}()
-				call := p.message(2 * time.Second)
-				p.send(append(append(call[:8:8], unhex(t, "00000002 00000000 00000000 00000000 00000000")...), replyHeader(uint32(i)).buf...))
+				call := p.Message(2 * time.Second)
+				p.Send(append(append(call[:8:8], unhex(t, "00000002 00000000 00000000 00000000 00000000")...), replyHeader(uint32(i)).buf...))
 				if err := <-done; err != nil {
 					t.Fatal(err)
 				}

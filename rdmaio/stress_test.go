@@ -70,14 +70,11 @@ func TestOverdrawingPeer(t *testing.T) {
 	h := silent{make(chan *rdmaio.Request, 8)}
 	w.serve(h, &rdmaio.Config{Credits: 2})
 	honest := w.dial(nil)
-	p := newRaw(t, w.client)
-	if _, err := w.client.Dial(context.Background(), "there", p.qp, nil); err != nil {
-		t.Fatal(err)
-	}
+	p := w.rawTo(t)
 	for range 3 {
-		p.send(unhex(t, msg("")))
+		p.Send(unhex(t, msg("")))
 	}
-	<-p.lost
+	<-p.Lost
 	for range 2 { // the handler has two of them, and answers into the void
 		r := <-h.got
 		failed := make(chan error, 1)

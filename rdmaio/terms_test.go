@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -289,8 +290,8 @@ func TestPeersPrivateData(t *testing.T) {
 			{"version 2", "f6ab0e180201 0303", 1024, 1024, false},
 			{"cut off", "f6ab0e180101 03", 1024, 1024, false},
 		} {
-			p := newRaw(t, w.client)
-			info, err := w.client.Dial(context.Background(), w.addr, p.qp, &verbs.ConnParams{PrivateData: unhex(t, c.private)})
+			p := peertest.New(t, w.client)
+			info, err := w.client.Dial(context.Background(), w.addr, p.QP, &verbs.ConnParams{PrivateData: unhex(t, c.private)})
 			if err != nil {
 				t.Fatal(c.name, err)
 			}
@@ -307,14 +308,14 @@ func TestPeersPrivateData(t *testing.T) {
 			}
 			// R215: what it advertised it takes, whatever the peer said: at once, and as the first message.
 			big := unhex(t, msg(""))
-			p.send(append(big, make([]byte, 4096-len(big))...))
-			if got := p.message(2 * time.Second); len(got) == 0 {
+			p.Send(append(big, make([]byte, 4096-len(big))...))
+			if got := p.Message(2 * time.Second); len(got) == 0 {
 				t.Errorf("%s: a message of 4096 bytes was not answered", c.name)
 			}
-			if err := p.qp.Disconnect(); err != nil {
+			if err := p.QP.Disconnect(); err != nil {
 				t.Error(err)
 			}
-			<-p.lost
+			<-p.Lost
 			for len(s.Conns()) > 0 {
 				time.Sleep(time.Millisecond)
 			}
@@ -331,7 +332,7 @@ func TestServerEndsAnothersKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	p := newRaw(t, w.server)
+	p := peertest.New(t, w.server)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -340,22 +341,22 @@ func TestServerEndsAnothersKey(t *testing.T) {
 			if got := hex.EncodeToString(req.PrivateData()); got != "f6ab0e1801010000" {
 				t.Errorf("the client says %s", got)
 			}
-			_, err = req.Accept(context.Background(), p.qp, &verbs.ConnParams{PrivateData: unhex(t, "f6ab0e180101 0303")})
+			_, err = req.Accept(context.Background(), p.QP, &verbs.ConnParams{PrivateData: unhex(t, "f6ab0e180101 0303")})
 		}
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		p.message(2 * time.Second)
-		p.send(unhex(t, "00000001 00000001 00000002 00000000 00000000 00000000 00000000 00000001 00000001 00000000 00000000 00000000 00000000"))
-		first, second := p.message(2*time.Second), p.message(2*time.Second)
+		p.Message(2 * time.Second)
+		p.Send(unhex(t, "00000001 00000001 00000002 00000000 00000000 00000000 00000000 00000001 00000001 00000000 00000000 00000000 00000000"))
+		first, second := p.Message(2*time.Second), p.Message(2*time.Second)
 		if len(first) < 32 || len(second) < 32 {
 			t.Error("two Calls did not come")
 			return
 		}
-		n := copy(p.mem, append(append([]byte(nil), first[:16]...), make([]byte, 20)...))
-		if _, err := p.qp.PostSend([]verbs.SendWR{{
-			WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, SGL: []verbs.SGE{{MR: p.mr, Length: n}},
+		n := copy(p.Mem, append(append([]byte(nil), first[:16]...), make([]byte, 20)...))
+		if _, err := p.QP.PostSend([]verbs.SendWR{{
+			WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, SGL: []verbs.SGE{{MR: p.MR, Length: n}},
 			InvalidateRKey: uint32(addr(hex.EncodeToString(second[28:32]))),
 		}}); err != nil {
 			t.Error(err)
