@@ -31,9 +31,11 @@ const (
 )
 
 // A server under attack: after each message it does what it must and nothing
-// else, and unless the connection had to end, serves the next good Call.
-func TestHostileCalls(t *testing.T) {
-	w := newWorld(t)
+// else, and unless the connection had to end, serves the next good Call (R56, R65 to R67,
+// R74, R93, R94, R110, R114 to R118, R325, R327).
+func TestHostileCalls(t *testing.T) { overEach(t, hostileCalls) }
+
+func hostileCalls(t *testing.T, w *world) {
 	calls := 0
 	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		calls++
@@ -226,14 +228,14 @@ func TestErrorFlood(t *testing.T) {
 }
 
 // hostileReply runs a client's READ-like Call against a raw server that answers what reply makes of the Call.
-func hostileReply(t *testing.T, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
+func hostileReply(t *testing.T, w *world, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
 	t.Helper()
-	w := newWorld(t)
-	ln, err := w.server.Listen(context.Background(), "there")
+	ln, err := w.server.Listen(context.Background(), w.at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
+	w.addr = ln.Addr()
 	p := peertest.New(t, w.server)
 	var wg sync.WaitGroup
 	wg.Add(1)
@@ -259,8 +261,13 @@ func hostileReply(t *testing.T, reply func(call []byte, p *peertest.Peer) []byte
 }
 
 // What a client makes of bad Replies: the RPC ends, with the rule by name, and the
-// connection goes on unless the peer is not to be trusted with memory.
+// connection goes on unless the peer is not to be trusted with memory (R9, R16, R87, R119 to R123).
 func TestHostileReplies(t *testing.T) {
+	t.Run("mem", func(t *testing.T) { hostileReplies(t, newWorld) })
+	t.Run("rdmatcp", func(t *testing.T) { hostileReplies(t, newTCPWorld) })
+}
+
+func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
 	// The Call's write list is 1 chunk of 1 segment at byte 20 to 44, its reply chunk follows at 48: the peer echoes both.
 	lists := func(call []byte) []byte { return append([]byte(nil), call[16:72]...) }
 	answer := func(call []byte, credit uint32, proc uint32, lists, rest []byte) []byte {
@@ -319,8 +326,22 @@ func TestHostileReplies(t *testing.T) {
 		{"R119: ERR_VERS", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 4, []byte{0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3}, nil)
 		}, "supports versions 2 to 3", false},
+		{"R122: ERROR for an unknown XID", func(call []byte, p *peertest.Peer) []byte {
+			return put(answer(call, 8, 4, []byte{0, 0, 0, 2}, nil), 0, 7)
+		}, "", false},
 		{"T72: unknown error code", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 77}, nil) }, "code 77", false},
 		{"T72: ERROR cut after the code", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 1}, nil) }, "cannot be decoded", false},
+		{"T66: a segment too many", func(call []byte, p *peertest.Peer) []byte {
+			l := unhex(t, "00000000 00000001 00000002")
+			return answer(call, 8, 0, append(l, append(bytes.Repeat(good(call)[12:28], 2), make([]byte, 8)...)...), rpc(call))
+		}, "2 elements returned, 1 offered", false},
+		{"T71, R3: a Reply larger than the Receives of this side", func(call []byte, p *peertest.Peer) []byte {
+			return append(answer(call, 8, 0, good(call), rpc(call)), make([]byte, 1024)...)
+		}, "length error", true},
+		{"T77: a key that nobody gave away is ended", func(call []byte, p *peertest.Peer) []byte {
+			p.SendInvalidate(nil, binary.BigEndian.Uint32(call[28:])^0x5a5a)
+			return nil
+		}, "connection broken", true},
 		{"T80: key invalidated without having been asked", func(call []byte, p *peertest.Peer) []byte {
 			p.SendInvalidate(nil, binary.BigEndian.Uint32(call[28:]))
 			return nil
@@ -335,7 +356,7 @@ func TestHostileReplies(t *testing.T) {
 		}, "connection broken", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn, err := hostileReply(t, c.reply)
+			conn, err := hostileReply(t, newWorld(t), c.reply)
 			switch {
 			case c.fault == "ok":
 				if err != nil {
