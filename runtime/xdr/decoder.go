@@ -56,11 +56,12 @@ type input struct {
 type Decoder struct {
 	checker // its rules
 	input
-	alias bool
-	used  bool   // one of the following is not as after Reset
-	mem   uint64 // bytes charged to the budget
-	arena []byte
-	slabs []slab
+	alias  bool
+	used   bool   // one of the following is not as after Reset
+	mem    uint64 // bytes charged to the budget
+	arena  []byte
+	copied int // bytes of opaque data copied so far
+	slabs  []slab
 
 	chunks   []Item // out of line items still to be taken
 	mode     matchMode
@@ -96,7 +97,7 @@ func (d *Decoder) Reset(b []byte) {
 func (d *Decoder) resetUsed() {
 	d.used = false
 	d.mem = 0
-	d.arena = nil // it belongs to the values decoded
+	d.arena, d.copied = nil, 0 // it belongs to the values decoded
 	for _, s := range d.slabs {
 		s.rewind()
 	}
@@ -145,20 +146,24 @@ func (d *Decoder) Bytes(data []byte) []byte {
 	return d.copyBytes(data)
 }
 
-// copyBytes copies into the message's arena. It is a third of the rest of the
-// input at first, as in most messages opaque data is the smaller part, and what
-// is not used costs time all the same; where that does not do, the whole rest. So
+// copyBytes copies into the message's arena. It is a third of the input at first,
+// as in most messages opaque data is the smaller part, and what is not used costs
+// time all the same; where that does not do, all that the input can still hold. So
 // one message needs one or two, unless items come from elsewhere.
 func (d *Decoder) copyBytes(data []byte) []byte {
 	n := len(data)
 	if n > cap(d.arena)-len(d.arena) {
-		rest := len(d.Buf)
+		rest := len(d.Buf) - d.copied
 		if d.arena == nil {
-			rest = max(n, rest/3)
+			rest /= 3
 		}
-		d.arena = make([]byte, 0, rest)
+		d.arena = nil
+		if n < rest {
+			d.arena = make([]byte, 0, rest)
+		} // else it is made for data alone, and need not be cleared before
 		d.used = true
 	}
+	d.copied += n
 	k := len(d.arena)
 	d.arena = append(d.arena, data...)
 	return d.arena[k : k+n : k+n]

@@ -165,6 +165,24 @@ func TestCopyingUsesTwoArenas(t *testing.T) {
 	}
 }
 
+// What follows a large item is copied into an arena that it can fill, not into
+// one for the large item once more.
+func TestSecondArenaIsForTheRest(t *testing.T) {
+	b := make([]byte, 3000)
+	var d Decoder
+	d.Reset(b)
+	d.Bytes(b[:2000:2000])
+	d.Bytes(b[2000:2900:2900])
+	if n := cap(d.arena); n < 1000 || n > 1100 {
+		t.Errorf("the second arena has room for %d bytes, 1000 were left", n)
+	}
+	d.Reset(b)
+	d.Bytes(b[:10:10])
+	if n := cap(d.arena); n != 1000 {
+		t.Errorf("after Reset the first arena has room for %d bytes, want a third of 3000", n)
+	}
+}
+
 func TestCopiedBytesCannotBeAppendedInto(t *testing.T) {
 	var d Decoder
 	d.Reset([]byte("abcdefgh"))
