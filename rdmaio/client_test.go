@@ -221,6 +221,25 @@ func TestClientFailsFast(t *testing.T) {
 	})
 }
 
+// A pause after a connection that brought nothing is one as well: a Call that will not wait is told why there is none.
+func TestClientFailsFastAfterLoss(t *testing.T) {
+	for _, retransmits := range []int{-1, 0} {
+		w := newWorld(t)
+		w.serve(rdmaio.HandlerFunc(func(*rdmaio.Request) { panic("a fault of the handler") }), nil)
+		c := w.newClient(&rdmaio.ClientConfig{DialFailures: -1, Retransmits: retransmits, MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		for i := range 3 {
+			_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+			var ce *rdmaio.CallError
+			if !errors.As(err, &ce) || ce.MayHaveRun != (i == 0) || !errors.Is(err, verbs.ErrPeerDisconnected) {
+				t.Errorf("Call %d, Retransmits %d: %v", i, retransmits, err)
+			}
+		}
+		if s := c.Stats(); s.Connects != 1 || s.DialFailures != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 // R292: an idle connection is closed, and made again when needed; one with a Call in progress is not idle.
 func TestClientIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -72,26 +73,31 @@ func (c *Client) run() {
 		}
 		conn, err := c.dial()
 		if err != nil {
-			c.backOff(err)
+			c.backOff(err, 1)
 		} else if c.watch(conn) {
 			c.pause = 0
 		} else {
-			c.backOff(nil)
+			err = errUseless
+			if why := conn.Err(); why != nil {
+				err = fmt.Errorf("%w: %w", err, why)
+			}
+			c.backOff(err, 0)
 		}
 	}
 }
 
-// backOff sets the time of the next try, and tells those who wait if there was an error.
-func (c *Client) backOff(err error) {
+// errUseless is why there is a pause after a connection that was made.
+var errUseless = errors.New("rdmaio: the connection before this one ended without a reply")
+
+// backOff sets the time of the next try, and tells those who wait why; failures to dial are counted.
+func (c *Client) backOff(why error, failures uint64) {
 	c.pause = min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = time.Now().Add(c.pause - rand.N(c.pause/2+1))
-	if err != nil {
-		c.failed = err
-		c.stats.DialFailures++
-		c.news()
-	}
+	c.failed = why
+	c.stats.DialFailures += failures
+	c.news()
 }
 
 // wanted reports whether run has something to do; if not it is over.
