@@ -70,6 +70,9 @@ func (s *Server) accept(ctx context.Context) {
 	for {
 		req, err := s.ln.Accept(ctx)
 		if err != nil {
+			if ctx.Err() == nil { // not by Close: the device is gone, say (T129)
+				s.log.Error("rdmaio: the server takes no more connections", "reason", err)
+			}
 			return
 		}
 		s.wg.Add(1)
@@ -170,8 +173,8 @@ func (s *Server) Conns() []*Conn {
 // rules hold. Idempotent.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
-		err := s.ln.Close()
 		s.cancel()
+		err := s.ln.Close()
 		s.wg.Wait()
 		s.closeErr = errors.Join(append(s.errs, err)...)
 	})

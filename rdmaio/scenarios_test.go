@@ -1,0 +1,285 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// What a server does with Calls whose headers are good, by a raw client. See also TestHostileCalls.
+
+const garbageArgs = 4 // RFC 5531 §9
+
+// strict is an upper layer that decodes one counted, eligible opaque, in the way of generated code.
+type strict struct{ got [][]byte }
+
+func (s *strict) ServeRPC(r *rdmaio.Request) {
+	e := replyHeader(binary.BigEndian.Uint32(r.Message))
+	d := xdr.NewDecoder(r.Message, &xdr.DecoderOptions{Alias: true})
+	err := errors.New("no RPC header")
+	if len(r.Message) >= 40 {
+		d.Advance(40)
+		d.ExpectAt(40, r.Placed)
+		var data []byte
+		if data, err = takeData(d, siteWriteData); err == nil {
+			err = d.Done()
+		}
+		if err == nil {
+			s.got = append(s.got, bytes.Clone(data))
+		}
+	}
+	if err != nil {
+		binary.BigEndian.PutUint32(e.buf[20:], garbageArgs)
+	}
+	r.Reply(e.message(), nil)
+}
+
+// A message that the transport has put together, and that is no good to the upper layer, gets an RPC answer:
+// the transport has no fault to tell (R53, R70, R328; T31, T35, T45).
+func TestUpperLayerRefuses(t *testing.T) { overEach(t, upperLayerRefuses) }
+
+func upperLayerRefuses(t *testing.T, w *world) {
+	s := &strict{}
+	srv := w.serve(s, nil)
+	p := w.rawTo(t)
+	o := p.Offer(64, verbs.AccessRemoteRead)
+	key, at := fmt.Sprintf("%08x", o.RKey()), fmt.Sprintf("%016x", o.RemoteAddr())
+	with := func(reads, rest string) string {
+		return head + "00000000 " + reads + "00000000 00000000 00000000" + goodCall + rest
+	}
+	for _, c := range []struct {
+		name, msg string
+		want      int // bytes of the item; -1: GARBAGE_ARGS
+	}{
+		{"T31: no arguments", with("", ""), -1},
+		{"T31: the RPC header is cut", head + "00000000 00000000 00000000 00000000 cafe0001 00000000 00000002", -1},
+		{"T31: an opaque longer than the rest", with("", "00000009 11223344 55667788"), -1},
+		{"T35: the chunk is longer than the count", with(rd(44, key, 12, at), "00000008"), -1},
+		{"T35: the chunk is shorter", with(rd(44, key, 8, at), "0000000c"), -1},
+		{"T35: a chunk where no item begins", with(rd(24, key, 8, at), "00000000"), -1},
+		{"the chunk is the item", with(rd(44, key, 8, at), "00000008"), 8},
+		{"R68: not a multiple of four", with(rd(44, key, 5, at), "00000005"), 5},
+		{"T45, R70: with its roundup", with(rd(44, key, 8, at), "00000005"), 5},
+		{"T45: and four bytes more", with(rd(44, key, 12, at), "00000005"), -1},
+	} {
+		s.got = nil
+		p.SendHex(c.msg)
+		got := p.Message(2 * time.Second)
+		if len(got) != 28+24 || got[15] != 0 {
+			t.Fatalf("%s: answer %x", c.name, got)
+		}
+		if stat := int(got[28+23]); (stat == garbageArgs) != (c.want < 0) {
+			t.Errorf("%s: accepted with status %d", c.name, stat)
+		}
+		if c.want >= 0 && (len(s.got) != 1 || !bytes.Equal(s.got[0], o.Data[:c.want])) || c.want < 0 && len(s.got) != 0 {
+			t.Errorf("%s: the procedure ran with %x", c.name, s.got)
+		}
+	}
+	if st := serverConn(t, srv).Stats(); st.Faults != 0 || st.Errors != 0 {
+		t.Errorf("%+v", st)
+	}
+	if list := o.Changes(); len(list) != 0 {
+		t.Errorf("memory to be read was written: %v", list)
+	}
+}
+
+// T49, R74: the peer's memory ends between the Call and the Read: the connection goes, nothing is dispatched, others are served.
+func TestReadComesLate(t *testing.T) { overEach(t, readComesLate) }
+
+func readComesLate(t *testing.T, w *world) {
+	h := silent{make(chan *rdmaio.Request, 8)}
+	w.serve(h, &rdmaio.Config{MaxConnMemory: 4096})
+	honest := w.dial(nil)
+	p := w.rawTo(t)
+	first, second := p.Offer(4000, verbs.AccessRemoteRead), p.Offer(3000, verbs.AccessRemoteRead)
+	send := func(o *peertest.Offer) {
+		p.SendHex(msg(rd(40, fmt.Sprintf("%08x", o.RKey()), uint32(len(o.Data)), fmt.Sprintf("%016x", o.RemoteAddr()))))
+	}
+	send(first)
+	held := <-h.got
+	conn := held.Conn()
+	send(second) // waits for the memory that the first has
+	counts(t, conn, func(st *rdmaio.Stats) bool { return st.Received == 2 })
+	if err := second.Invalidate(); err != nil {
+		t.Fatal(err)
+	}
+	held.Reply(rdmaio.Message{Inline: replyHeader(0xcafe0001).buf}, nil)
+	<-p.Lost
+	<-conn.Done()
+	if err := conn.Err(); err == nil || errors.Is(err, rdmaio.ErrClosed) {
+		t.Errorf("ended with %v", err)
+	}
+	go func() {
+		r := <-h.got
+		r.Reply(rdmaio.Message{Inline: replyHeader(5).buf}, nil)
+	}()
+	if _, err := honest.Call(context.Background(), nullCall(5, 40)); err != nil {
+		t.Error(err)
+	}
+	if len(h.got) != 0 {
+		t.Error("the Call whose data never came was dispatched")
+	}
+}
+
+// words is hexadecimal for numbers.
+func words(w ...uint32) (s string) {
+	for _, v := range w {
+		s += fmt.Sprintf("%08x ", v)
+	}
+	return s
+}
+
+// rawRead is a READ of n bytes with a write list and a reply chunk.
+func rawRead(n int, lists string) string {
+	m := readCall(0xcafe0001, 0, make([]byte, n)).Inline
+	return head + "00000000 00000000 " + lists + fmt.Sprintf("%x", m)
+}
+
+// T54, R86: a write chunk of no segments comes back as it is, and the result goes inline, or to the reply chunk.
+func TestEmptyWriteChunk(t *testing.T) { overEach(t, emptyWriteChunk) }
+
+func emptyWriteChunk(t *testing.T, w *world) {
+	f := &file{t: t}
+	w.serve(f, nil)
+	p := w.rawTo(t)
+	o := p.Offer(4096, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+	empty := words(1, 0, 0)
+	body := func(data []byte) []byte {
+		e := replyHeader(0xcafe0001)
+		e.words(0, 0, uint32(len(data)), 1)
+		e.opaque("", data)
+		return e.buf
+	}
+	f.data = pattern(301, 1)
+	p.SendHex(rawRead(301, empty+words(0)))
+	want := append(unhex(t, head+words(0, 0, 1, 0, 0, 0)), body(f.data)...)
+	if diff := cmp.Diff(want, p.Message(2*time.Second)); diff != "" {
+		t.Errorf("inline: %s", diff)
+	}
+	f.data = pattern(3001, 2)
+	p.SendHex(rawRead(3001, empty+words(1, 1)+o.Segment()))
+	used := uint32(24 + 16 + 4 + 3004)
+	want = unhex(t, head+words(1, 0, 1, 0, 0, 1, 1)+o.Part(0, used))
+	if diff := cmp.Diff(want, p.Message(2*time.Second)); diff != "" {
+		t.Errorf("in the reply chunk: %s", diff)
+	}
+	// R95, R314, T85: with its roundup, which is zero, and not a byte more.
+	if !bytes.Equal(o.Data[:used], body(f.data)) || !peertest.Within(o.Changes(), 0, int(used)) {
+		t.Error("the reply chunk has other bytes")
+	}
+	p.SendHex(rawRead(3001, empty+words(0)))
+	if got := p.Message(2 * time.Second); len(got) != 20 || got[15] != 4 {
+		t.Errorf("without room: %x", got)
+	}
+}
+
+// T59: segments that overlap each other and the reply chunk are written in order; nothing else of the peer's is touched.
+func TestOverlappingOffers(t *testing.T) { overEach(t, overlappingOffers) }
+
+func overlappingOffers(t *testing.T, w *world) {
+	f := &file{t: t, data: pattern(180, 1)}
+	w.serve(f, nil)
+	p := w.rawTo(t)
+	o := p.Offer(1000, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+	p.SendHex(rawRead(200, words(1, 2)+o.Part(100, 100)+o.Part(150, 100)+words(0, 1, 1)+o.Part(100, 200)))
+	got := p.Message(2 * time.Second)
+	want := unhex(t, head+words(0, 0, 1, 2)+o.Part(100, 100)+o.Part(150, 80)+words(0, 1, 1)+o.Part(100, 0))
+	if !bytes.HasPrefix(got, want) {
+		t.Errorf("answer %x, want %x", got, want)
+	}
+	if !bytes.Equal(o.Data[100:150], f.data[:50]) || !bytes.Equal(o.Data[150:230], f.data[100:]) {
+		t.Error("not written in order")
+	}
+	if list := o.Changes(); !peertest.Within(list, 100, 130) {
+		t.Errorf("touched: %v", list)
+	}
+}
+
+// T84: what a Call says is looked at once it is here; the peer may change its memory as it likes then.
+// R102: a Call that is small goes by chunk as well.
+func TestSnapshot(t *testing.T) { overEach(t, snapshot) }
+
+func snapshot(t *testing.T, w *world) {
+	h := silent{make(chan *rdmaio.Request, 1)}
+	w.serve(h, nil)
+	p := w.rawTo(t)
+	o := p.Offer(48, verbs.AccessRemoteRead)
+	call := append(unhex(t, goodCall), pattern(8, 1)...)
+	o.Fill(call)
+	p.SendHex(nomsg(rd(0, fmt.Sprintf("%08x", o.RKey()), 48, fmt.Sprintf("%016x", o.RemoteAddr()))))
+	r := <-h.got
+	o.Fill(make([]byte, 48)) // another XID, for one
+	if !bytes.Equal(r.Message, call) {
+		t.Error("the message changed under the handler")
+	}
+	r.Reply(rdmaio.Message{Inline: replyHeader(0xcafe0001).buf}, nil)
+	if got := p.Message(2 * time.Second); len(got) != 28+24 || !bytes.Equal(got[:4], call[:4]) {
+		t.Errorf("answer %x", got)
+	}
+}
+
+// T129: the server's device goes away: all its connections end, and those of the clients, all keys are dead, and the
+// server says so and can be closed.
+func TestDeviceRemoved(t *testing.T) {
+	w := newWorld(t)
+	h := silent{make(chan *rdmaio.Request, 8)}
+	var log bytes.Buffer
+	s := w.serve(h, &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	failed := make(chan error, 4)
+	var conns []*rdmaio.Conn
+	for range 4 {
+		c := w.dial(nil)
+		conns = append(conns, c)
+		go func() {
+			_, err := c.Call(context.Background(), readCall(1, 0, make([]byte, 5000)))
+			failed <- err
+		}()
+	}
+	var reqs []*rdmaio.Request
+	for range 4 {
+		reqs = append(reqs, <-h.got)
+	}
+	w.serverMem.Remove()
+	for range 4 {
+		var ce *rdmaio.CallError
+		if err := <-failed; !errors.As(err, &ce) || !ce.MayHaveRun {
+			t.Error(err)
+		}
+	}
+	for i, r := range reqs {
+		<-r.Conn().Done()
+		if err := r.Conn().Err(); !errors.Is(err, verbs.ErrDeviceRemoved) {
+			t.Errorf("at the server: %v", err)
+		}
+		answered := make(chan error, 1)
+		r.Reply(rdmaio.Message{Inline: replyHeader(1).buf}, func(err error) { answered <- err })
+		if err := <-answered; !errors.Is(err, verbs.ErrDeviceRemoved) {
+			t.Errorf("the answer: %v", err)
+		}
+		<-conns[i].Done()
+		if st := conns[i].Stats(); st.InFlight != 0 && st.Waiting != 0 {
+			t.Errorf("%+v", st)
+		}
+	}
+	if _, err := rdmaio.Dial(context.Background(), w.client, w.addr, nil); err == nil {
+		t.Error("a server without a device can be dialed")
+	}
+	if err := s.Close(); err != nil { // and the log is complete
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "takes no more connections") {
+		t.Errorf("log: %s", log.String())
+	}
+}
