@@ -198,7 +198,7 @@ func TestCancel(t *testing.T) {
 	if st := c.Stats(); st.InFlight != 1 {
 		t.Errorf("the credit of a cancelled Call came back by itself: %+v", st)
 	}
-	// Its XID cannot be used before the reply came.
+	// R287: its XID cannot be used before the reply came, so that no Call has two credits.
 	if _, err := c.Call(context.Background(), nullCall(2, 128)); !errors.Is(err, rdmaio.ErrXIDInUse) {
 		t.Errorf("XID 2 again: %v", err)
 	}

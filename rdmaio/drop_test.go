@@ -54,6 +54,42 @@ func TestDrop(t *testing.T) {
 	}
 }
 
+// T60: a procedure without a Reply. The caller's deadline gives it its memory back, with no key live; what it
+// cannot have back is the credit, until the connection ends: such a protocol has to count them.
+func TestCallOnly(t *testing.T) { overEach(t, callOnly) }
+
+func callOnly(t *testing.T, w *world) {
+	got := make(chan []byte, 4)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if binary.BigEndian.Uint32(r.Message) == 1 {
+			quick(nil).ServeRPC(r)
+			return
+		}
+		got <- bytes.Clone(r.Message)
+		r.Drop(nil)
+	}), &rdmaio.Config{Credits: 3})
+	c := w.dial(nil)
+	again(t, c, smallCall(), 1)
+	for n := range 2 {
+		mark := len(w.rec.Events())
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			if m := <-got; len(m) < 5000 {
+				t.Errorf("%d bytes came", len(m))
+			}
+			cancel()
+		}()
+		call := writeCall(uint32(2+n), 0, make([]byte, 5000))
+		call.ReplyBuf = make([]byte, 5000)
+		if _, err := c.Call(ctx, call); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		keysEnded(t, w.since(mark), 2)
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == n+1 })
+	}
+	again(t, c, smallCall(), 1)
+}
+
 // A handler that panics costs its connection and nothing else: the reason is logged with a stack, and told by
 // Conn.Err; the next connection works.
 func TestHandlerPanics(t *testing.T) {

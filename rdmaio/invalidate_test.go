@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -74,5 +75,34 @@ func TestCannotInvalidate(t *testing.T) {
 	}
 	if st := c.Stats(); st.Regions != 0 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// R303: the keys end before anybody looks at what was written: with a Reply that is no good and a key that cannot be
+// ended, the error is the key.
+func TestKeysEndFirst(t *testing.T) {
+	w := newWorld(t)
+	fired := 0
+	w.client = stubborn{w.client, &fired}
+	p, c := dialRaw(w, nil)
+	call := nullCall(7, 40)
+	call.ReplyBuf = make([]byte, 4096)
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Call(context.Background(), call)
+		done <- err
+	}()
+	got := p.Message(2 * time.Second)
+	o := readOffers(t, got)
+	reply := unusedReply(got, &o, nil)
+	reply[15] = 1 // RDMA_NOMSG
+	copy(reply[len(reply)-12:], []byte{0, 0, 0, 40})
+	if !p.Write(o.reply[0].key, o.reply[0].at, pattern(40, 1)) {
+		t.Error("the reply chunk cannot be written")
+	}
+	p.Send(reply)
+	var f *rdmaio.Fault
+	if err := <-done; !errors.Is(err, errStubborn) || errors.As(err, &f) || fired != 1 {
+		t.Errorf("%v after %d attempts", err, fired)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -275,10 +276,11 @@ func TestPoorDevices(t *testing.T) {
 	}
 }
 
-// R331, A30, B22: what a server makes of private data, and what it says itself, at offset 0.
+// T125, R331, A30, B22: what a server makes of private data, and what it says itself, at offset 0.
 func TestPeersPrivateData(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		s := w.serve(&file{t: t}, inline(8192, 4096))
+		most := w.client.Attributes().MaxPrivateData
 		for _, c := range []struct {
 			name, private string
 			send, recv    int
@@ -289,6 +291,12 @@ func TestPeersPrivateData(t *testing.T) {
 			{"behind other things, at an odd offset", "0080000000 f6ab0e180101 0001", 2048, 1024, true},
 			{"version 2", "f6ab0e180201 0303", 1024, 1024, false},
 			{"cut off", "f6ab0e180101 03", 1024, 1024, false},
+			{"at offset 1", "f6 f6ab0e180101 0303", 4096, 4096, true},
+			{"at offset 7", "f6ab0e1802f6ab f6ab0e180101 0303", 4096, 4096, true},
+			{"at the end", strings.Repeat("ee", most-8) + "f6ab0e180101 0001", 2048, 1024, true},
+			{"cut off at the end", strings.Repeat("ee", most-4) + "f6ab0e18", 1024, 1024, false},
+			{"random bytes", hex.EncodeToString(pattern(most, 1)), 1024, 1024, false},
+			{"other random bytes", hex.EncodeToString(pattern(most-1, 2)), 1024, 1024, false},
 		} {
 			p := peertest.New(t, w.client)
 			info, err := w.client.Dial(context.Background(), w.addr, p.QP, &verbs.ConnParams{PrivateData: unhex(t, c.private)})
