@@ -188,7 +188,7 @@ func msg(reads string) string {
 func nomsg(reads string) string { return head + "00000001 " + reads + "00000000 00000000 00000000" }
 
 // A flood of bad messages, each answered, until there are too many in a second: then the connection ends,
-// and others stay (A19, T12, T128). Without the limit it goes on for as long as the flood does.
+// and others stay (R310; A19, T12, T128). Without the limit it goes on for as long as the flood does.
 func TestErrorFlood(t *testing.T) {
 	for _, limit := range []int{0, 5, -1} {
 		w := newWorld(t)

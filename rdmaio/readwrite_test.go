@@ -175,7 +175,7 @@ func readOfNothing(t *testing.T, w *world) {
 	}
 }
 
-// An empty place asks for the result inline (R86): no chunk is offered, the data comes in the reply.
+// An empty place asks for the result inline (R86, R89): no chunk is offered, the data comes in the reply.
 func TestReadInline(t *testing.T) { overEach(t, readInline) }
 
 func readInline(t *testing.T, w *world) {

@@ -74,7 +74,7 @@ type shape struct {
 }
 
 // Any message, any subset of items reduced, any cut into segments: the server
-// sees the bytes, and the client gets them back.
+// sees the bytes, and the client gets them back; no key is ever the server's (R10).
 func TestShapes(t *testing.T) {
 	for i, s := range []shape{
 		{name: "R91, R98: long Call and long Reply", inline: 5000, replyBuf: 6000},
@@ -83,7 +83,7 @@ func TestShapes(t *testing.T) {
 		{name: "R54: read chunk in segments of 333 bytes", items: []int{5001}, segment: 333, replyBuf: 6000},
 		{name: "R78: write chunk in segments of 333 bytes", inline: 500, items: []int{3000}, results: []int{4000}, segment: 333, reply: []int{3001}, replyBuf: 700},
 		{name: "R88: two write chunks", inline: 40, items: []int{3000}, results: []int{2000, 2000}, reply: []int{1999, 701}, replyBuf: 1000},
-		{name: "R100: write chunk and long Reply", inline: 40, items: []int{9000}, results: []int{2000}, reply: []int{2000}, replyBuf: 8000},
+		{name: "R97, R100: write chunk and long Reply", inline: 40, items: []int{9000}, results: []int{2000}, reply: []int{2000}, replyBuf: 8000},
 		{name: "R86: the first place empty, the second used", inline: 40, items: []int{3000}, results: []int{0, 3000}, reply: []int{200, 2500}, replyBuf: 700},
 		{name: "more items than places", inline: 40, items: []int{3000}, results: []int{2500}, reply: []int{2500, 100, 200}, replyBuf: 900},
 		{name: "more places than items", inline: 40, items: []int{3000}, results: []int{3000, 10, 20}, reply: []int{2900}, replyBuf: 900},
@@ -129,6 +129,9 @@ func (s *shape) run(t *testing.T, seed uint64) {
 		for _, ev := range w.since(mark) {
 			if ev.Device == "client" && (ev.Kind == trace.Register || ev.Kind == trace.Reregister) && ev.Access&verbs.AccessRemoteWrite != 0 && ev.Access&verbs.AccessRemoteRead != 0 {
 				t.Errorf("R304: event %d: rights %v are more than any chunk needs", ev.Seq, ev.Access)
+			}
+			if ev.Device == "server" && (ev.Kind == trace.Register || ev.Kind == trace.Reregister) && ev.Access.Remote() {
+				t.Errorf("R10: event %d: the server gives a key away", ev.Seq)
 			}
 		}
 	}

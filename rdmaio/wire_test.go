@@ -119,7 +119,7 @@ func putTogether(t *testing.T, p *peertest.Peer, o *offers) []byte {
 }
 
 // Calls of all shapes, as the server sees them: each Send begins with a header of four words and whole lists (R13, R15); a
-// chunk is one item, to the byte, with no segment for its roundup (R51, R69, R71), whose segments have one position
+// chunk is one item, to the byte, with no segment for its roundup (R51, R69), whose segments have one position
 // (R61); the counts of arrays, and of arrays in arrays, stay in the stream (R49, R50); the rest may go by a chunk too,
 // eligible or not (R46), with all its roundup (R95); a reply chunk goes with any Call (R96). What has no
 // items is never reduced: so credentials, and messages under GSS integrity or privacy, go whole (R305, R306, T61).
@@ -308,7 +308,7 @@ func replyOfAnySize(t *testing.T, w *world) {
 	}
 }
 
-// T81, R8, R10: a key is good on the connection that it was given to, and on no other: there it breaks that one,
+// T81, R8: a key is good on the connection that it was given to, and on no other: there it breaks that one,
 // touches nothing, and the Call goes on.
 func TestKeyOfAnotherConnection(t *testing.T) { overEach(t, keyOfAnotherConnection) }
 

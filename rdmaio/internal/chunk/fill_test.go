@@ -56,6 +56,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// R79 to R81, R87: what comes back is held against what was offered.
 func TestReturned(t *testing.T) {
 	offered := &header.Lists{
 		Writes:   [][]header.Segment{{seg(1, 10, 100), seg(2, 10, 200)}, {seg(3, 10, 300)}, {}},

@@ -143,6 +143,7 @@ func TestPlanSplitsTransfers(t *testing.T) {
 	}
 }
 
+// R62, R65 to R67, R93, R94: read lists that are against the rules, each told by its rule.
 func TestPlanRefuses(t *testing.T) {
 	long := func(n int) (list []header.ReadSegment) {
 		for range n {

@@ -70,6 +70,7 @@ func TestAddWriteReuses(t *testing.T) {
 	}
 }
 
+// R321: the four words that all versions have are read without any of the rest.
 func TestPrefixAndRPC(t *testing.T) {
 	b := []byte{0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4}
 	p, ok := header.DecodePrefix(b)

@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
+// R28, R29, R118, R325: what is no message is told by its fault, and its XID where there is one.
 func TestRefuse(t *testing.T) {
 	const prefix = "cafe0001 00000001 00000020 "
 	for _, c := range []struct {
