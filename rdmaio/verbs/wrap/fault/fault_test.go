@@ -297,6 +297,37 @@ func TestConnect(t *testing.T) {
 		}
 		fired(t, inj, fault.Disconnect)
 	})
+	// One who is told of the end may make sure of it right there, as on the provider itself.
+	t.Run("disconnect in its notification", func(t *testing.T) {
+		inj, c, s := pair(t, fault.Config{Script: []fault.Fault{{Kind: fault.Disconnect, At: 1}}})
+		var qp verbs.QueuePair
+		done := make(chan error, 1)
+		qp, err := c.pd.CreateQP(verbs.QPConfig{SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: 16, MaxRecvWR: 16, Notify: func() { done <- qp.Disconnect() }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.qp, qp = qp, c.qp
+		if err := qp.Close(); err != nil {
+			t.Fatal(err)
+		}
+		qp = c.qp
+		if dial, accept := connect(t, c, s); dial != nil || accept != nil {
+			t.Fatal(dial, accept)
+		}
+		s.recvs(1)
+		if _, err := c.qp.PostSend([]verbs.SendWR{c.wr(1, verbs.Send, s)}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("Disconnect waits for the notification that it was called in")
+		}
+		fired(t, inj, fault.Disconnect)
+	})
 }
 
 func TestCompletions(t *testing.T) {

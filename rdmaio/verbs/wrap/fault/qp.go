@@ -195,11 +195,6 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 	return len(wrs), nil
 }
 
-func (q *queuePair) Disconnect() error {
-	q.cutting.Wait()
-	return q.QueuePair.Disconnect()
-}
-
 func (q *queuePair) Close() error {
 	q.cutting.Wait()
 	err := q.QueuePair.Close()
