@@ -32,6 +32,7 @@ type corpusCmd struct {
 
 // corpusRow is what one file came to.
 type corpusRow struct {
+	V         int    `json:"v"`
 	Type      string `json:"type"` // "file"
 	File      string `json:"file"`
 	Accepted  bool   `json:"accepted"`
@@ -50,6 +51,7 @@ type corpusRow struct {
 
 // corpusSummary is the last line of the JSON form.
 type corpusSummary struct {
+	V          int    `json:"v"`
 	Type       string `json:"type"` // "summary"
 	Files      int    `json:"files"`
 	Accepted   int    `json:"accepted"`
@@ -68,7 +70,7 @@ func (c *corpusCmd) run(env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
-	sum := corpusSummary{Type: "summary", Files: len(rows)}
+	sum := corpusSummary{V: 1, Type: "summary", Files: len(rows)}
 	for i := range rows {
 		r := &rows[i]
 		r.judge()
@@ -135,7 +137,7 @@ func (c *corpusCmd) try() ([]corpusRow, error) {
 	}
 	rows := make([]corpusRow, len(files))
 	for i, f := range files {
-		rows[i] = corpusRow{Type: "file", File: f, Rpcgen: manifest[f], dir: fmt.Sprintf("p%04d", i)}
+		rows[i] = corpusRow{V: 1, Type: "file", File: f, Rpcgen: manifest[f], dir: fmt.Sprintf("p%04d", i)}
 		if err := c.compile(&rows[i], mod); err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
 		}

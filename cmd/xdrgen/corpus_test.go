@@ -50,6 +50,7 @@ func TestCorpusTable(t *testing.T) {
 	if code != exitFindings || !strings.Contains(line(stdout, `"x/c.x"`), `"want":"accepted","ok":false`) || !strings.Contains(stdout, `"type":"summary"`) {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
+	readSchema(t, "../../docs/schema/corpus.json").checkLines(t, "corpus", stdout)
 	// With a sidecar for it, it passes.
 	binds := writeFiles(t, map[string]string{"x/c.bind": "type nothing opaque<8>\n"})
 	if stdout, _, code = tryCorpus(t, corpusCmd{Dir: dir, Bind: binds}); code != exitClean {

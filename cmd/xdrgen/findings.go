@@ -20,6 +20,9 @@ func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlag
 	errors, warnings := diag.Count(ds)
 	shown, hidden := diag.Limit(ds, r.Errors)
 	if f.Format == "json" {
+		if hidden > 0 {
+			summary(env.stderr, errors, warnings, hidden)
+		}
 		return printJSON(env.stdout, shown, errors, warnings, hidden)
 	}
 	summary(env.stderr, errors, warnings, hidden)

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
@@ -20,7 +21,7 @@ import (
 type genCmd struct {
 	unitFlags
 	Out        string `short:"o" name:"out" required:""`
-	Package    string `name:"package" required:""`
+	Package    string `name:"package"`
 	ImportRoot string `name:"import-root"`
 	Bind       string `name:"bind"`
 	Tests      bool   `name:"tests"`
@@ -64,6 +65,13 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	if code != exitClean {
 		return nil, code
 	}
+	if g.Package == "" {
+		name, err := folderPackage(g.Out)
+		if err != nil {
+			return nil, usage(env, err)
+		}
+		g.Package = name
+	}
 	if !token.IsIdentifier(g.Package) {
 		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, no keyword", g.Package))
 	}
@@ -91,6 +99,29 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		return nil, exitFindings
 	}
 	return files, exitClean
+}
+
+// folderPackage returns the package name that the folder's name gives, as the go
+// command would propose it.
+func folderPackage(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Base(abs)
+	if token.IsIdentifier(base) {
+		return base, nil
+	}
+	word := strings.Map(func(r rune) rune {
+		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, base)
+	if !token.IsIdentifier(word) {
+		word = "NAME"
+	}
+	return "", fmt.Errorf("the folder's name %q is no Go package name: give one, such as -package %s", base, word)
 }
 
 // writeFile replaces a file in one step, unless it holds that text already. A

@@ -96,7 +96,7 @@ is what real files write beyond the RFC and has one reading only.
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR -package NAME [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-tests] FILE.x...
+Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-tests] FILE.x...
 
 Examples:
   xdrgen gen -o . -package proto proto.x
@@ -111,7 +111,7 @@ Only files that change are written, and their names printed; stale ones are
 named on stderr. With errors nothing is written.
 
   -o DIR             folder of the package
-  -package NAME      Go package name
+  -package NAME      Go package name; by default that of the folder
   -import-root PATH  Go import path above the units included, where their sidecars name none
   -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
   -tests             write NAME_xdr_test.go as well: fuzz, truncation, agreement and allocation tests
@@ -147,9 +147,17 @@ const helpUnit = `  FILE.x             a folder stands for its .x files, - for s
 An #include of a file in another folder imports that folder as a unit: its
 declarations can be used and are not written again.
 
-A name that no file declares is looked for in %#define lines, then in the .x
-files of the same name as the C headers included, then in a prelude of the RPC
-library's own (netobj, opaque_auth, AUTH_SYS, ...); each is warned about.
+A name that no file declares is looked for in %#define lines: those of constants,
+and for a type T those that give its routine another's name, %#define xdr_T xdr_U,
+where T is read as U. Then in the .x files of the same name as the C headers
+included, then in a prelude of the RPC library's own (netobj, opaque_auth,
+AUTH_SYS, ...); each is warned about. #define makes macros as in C, with
+expressions for values; macros with arguments are not expanded.
+
+rpcgen runs once for each of its outputs and defines RPC_HDR, RPC_XDR, RPC_SVC,
+RPC_CLNT, RPC_TBL or RPC_INTR as it does. Of an #if that asks for nothing else, the
+first branch that holds XDR is read, for all outputs, and further ones are left out;
+each with a warning. With -D and one of the names, they are names like others.
 `
 
 const helpBind = `
@@ -174,6 +182,7 @@ in the repository (https://github.com/rpcrdma/rpcrdma):
 
   check, lint        docs/schema/findings.json
   lint -sizes        docs/schema/sizes.json
+  corpus -json       docs/schema/corpus.json
   compat             docs/schema/compat.json
   dump               docs/schema/dump.json
   json               docs/schema/value.json; xdrgen help json has the form of each XDR type

@@ -160,14 +160,7 @@ func TestSchemas(t *testing.T) {
 			if stdout == "" {
 				t.Errorf("%s: nothing on stdout\n%s", c, stderr)
 			}
-			for line := range strings.Lines(stdout) {
-				var v any
-				if err := json.Unmarshal([]byte(line), &v); err != nil {
-					t.Fatal(err)
-				}
-				if f := s.fault(s, v, "$"); f != "" {
-					t.Errorf("%s: %s: %s\n%s", name, c, f, line)
-				}
+			for _, v := range s.checkLines(t, name+": "+c, stdout) {
 				collect(v, seen)
 			}
 		}
@@ -184,6 +177,23 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("help formats does not name %s", topic)
 		}
 	}
+}
+
+// checkLines holds lines of JSON against the schema and returns what they hold.
+func (root schema) checkLines(t *testing.T, what, lines string) []any {
+	t.Helper()
+	var out []any
+	for line := range strings.Lines(lines) {
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		if f := root.fault(root, v, "$"); f != "" {
+			t.Errorf("%s: %s\n%s", what, f, line)
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // collect notes the names of members.

@@ -15,9 +15,11 @@ func TestUsage(t *testing.T) {
 		"help chek":              "no help on \"chek\"; did you mean check?\ntry xdrgen help\n",
 		"check -strickt a.x":     "unknown flag -strickt, did you mean \"-strict\"?\nusage: xdrgen check [-strict]",
 		"check":                  "expected \"<file> ...\"\nusage: xdrgen check [-strict]",
-		"gen a.x":                "missing flags: -out, -package\nusage: xdrgen gen -o DIR -package NAME",
+		"gen a.x":                "missing flags: -out\nusage: xdrgen gen -o DIR [-package NAME]",
 		"compat a.x":             "expected \"<new>\"\nusage: xdrgen compat",
 		"gen -o . -package 4 .":  "-package 4: expected a Go package name",
+		"gen -o 9-To.p a.x":      "the folder's name \"9-To.p\" is no Go package name: give one, such as -package NAME\n",
+		"gen -o my-proto a.x":    "the folder's name \"my-proto\" is no Go package name: give one, such as -package myproto\n",
 		"dump -type b -hex 00 .": "no FILE.x that declares the type\ntry xdrgen help dump\n",
 	} {
 		_, stderr, code := runCommand(t, strings.Fields(args)...)
@@ -25,7 +27,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", args, code, stderr)
 		}
 	}
-	for args, want := range map[string]int{"check unit": exitClean, "lint unit": exitClean, "gen -o out -package p unit": exitClean, "check none": exitFailed, "-version": exitClean, "--version": exitClean} {
+	for args, want := range map[string]int{"check unit": exitClean, "lint unit": exitClean, "gen -o out -package p unit": exitClean, "gen -o myproto unit": exitClean, "check none": exitFailed, "-version": exitClean, "--version": exitClean} {
 		if stdout, stderr, code := runCommand(t, strings.Fields(args)...); code != want || code == exitFailed && !strings.Contains(stderr, "no .x files") {
 			t.Errorf("%s: exit code %d, %s%s", args, code, stdout, stderr)
 		}

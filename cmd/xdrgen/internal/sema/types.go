@@ -46,6 +46,9 @@ func (c *compiler) fill(u *unit, s *symbol) {
 		}
 		seen := map[string]source.Span{}
 		for _, f := range s.def.Fields {
+			if f.Type.Kind == syntax.Void && !f.Star && f.Name.Name == "" && f.Shape == syntax.Plain {
+				continue // RFC 4506 §6.3 allows it; it takes no place
+			}
 			if field := c.field(u, f, "struct "+s.name, seen); field != nil {
 				d.Fields = append(d.Fields, field)
 			}

@@ -62,6 +62,8 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 		return d.Helpf("put a { after %s, and a } at the end", last.text)
 	case t.is("*") && last.is("struct"):
 		return d.Helpf("declare struct NAME { ... }, and write NAME *field where there is one or none")
+	case expected == "a name" && t.is("{") && last.is("version"):
+		return d.Helpf("give the version a name: version NAME { ... } = NUMBER;")
 	case expected == "a name" && (t.is("{") || t.is("switch")):
 		return d.Helpf("give the %s a name: %s NAME", toks[0].text, toks[0].text)
 	case expected == "a name" && t.kind == tNumber:

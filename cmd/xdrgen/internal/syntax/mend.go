@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"strings"
+
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
@@ -22,6 +24,20 @@ func mend(s *scanner, toks []token, k int, expected string) (out []token, ok boo
 		d.Message = "found " + diag.Quote(t.text) + ", expected a name"
 		s.report(d.Helpf("%s is a word of the language: choose another name", t.text))
 		return splice(toks, k, k+1, token{tIdent, t.start, t.end, t.text + "_"}), true
+	case expected == ";" && t.kind == tNumber && !wholeNumber(t.text) && wordBefore(toks, k):
+		d.Message = "found " + diag.Quote(t.text) + ", expected a name"
+		s.report(d.Helpf("names begin with a letter or _"))
+		return splice(toks, k, k+1, token{tIdent, t.start, t.end, "_" + t.text}), true
+	case expected == ";" && t.is(":") && wordBefore(toks, k-1):
+		s.report(d.Helpf("XDR has no bit-fields: declare a whole number, and its bits as constants"))
+		if width := tokenAt(toks, k+1); width.kind == tNumber || width.kind == tIdent {
+			return splice(toks, k, k+2), true
+		}
+		return splice(toks, k, k+1), true
+	case expected == ";" && t.is("quadruple") && last.is("unsigned"):
+		d.Span, d.Message = s.span(last.start, t.end), "\"unsigned quadruple\" is no type"
+		s.report(d.Helpf("unsigned goes with int and hyper; quadruple is a floating-point number, complete by itself"))
+		return splice(toks, k-1, k), true
 	case expected == "switch" && t.is("("):
 		s.report(d.Helpf("write switch before the discriminant").Replace(s.span(t.start, t.start), "switch "))
 		return splice(toks, k, k, token{tKeyword, t.start, t.start, "switch"}), true
@@ -79,6 +95,25 @@ func namePlace(toks []token, k int, expected string) bool {
 		return typed && (next.is(";") || next.is("[") || next.is("<") || next.is(",") || next.is(")"))
 	}
 	return false
+}
+
+// wordBefore reports whether the token before token k is a type of one word, as
+// far as can be told without names: a name or a star follows no number.
+func wordBefore(toks []token, k int) bool {
+	if k < 2 {
+		return false
+	}
+	last, before := toks[k-1], toks[k-2]
+	if last.kind == tKeyword {
+		return !last.is("const") && !last.is("case")
+	}
+	return last.is("*") || last.kind == tIdent && (before.is("{") || before.is(";") || before.is(":") || before.kind == tKeyword)
+}
+
+// wholeNumber reports whether a text is a number, of what size ever.
+func wholeNumber(text string) bool {
+	_, _, err := Number(text)
+	return err == nil || strings.Contains(err.Error(), "out of range")
 }
 
 // extraSemicolon passes a second semicolon between fields.

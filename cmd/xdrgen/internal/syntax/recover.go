@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
 // skip passes the rest of a stretch whose braces are wrong.
@@ -158,4 +159,23 @@ func (p *splitter) wrongBracket(out []token, depth int) (token, bool) {
 		return p.toks[p.i], true
 	}
 	return token{}, false
+}
+
+// wordAsName reports a word that begins definitions where the name of one
+// should be, and returns it as a name: an empty one where the word is there
+// twice and the name follows.
+func (p *splitter) wordAsName(first, t token) token {
+	at := t.span(p.f)
+	d := diag.New(diag.SyntaxError, at, "found %s, expected a name", diag.Quote(t.text))
+	if next := p.at(p.i + 1); next.kind == tIdent {
+		if t.text != first.text {
+			return t // what follows is a definition of its own
+		}
+		p.report(d.Helpf("write %s once", t.text).Replace(source.Span{File: p.f, Start: t.start, End: next.start}, ""))
+		return token{}
+	}
+	p.report(d.Helpf("%s is a word of the language: choose another name", t.text))
+	t.kind, t.text = tIdent, t.text+"_"
+	p.toks[p.i] = t
+	return t
 }

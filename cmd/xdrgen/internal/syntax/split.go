@@ -216,6 +216,11 @@ func (p *splitter) collect() []token {
 		if open, ok := p.wrongBracket(out, depth); ok {
 			t = open
 		}
+		if p.i == first+1 && t.kind == tKeyword && p.startsDef(p.i) && !typedef {
+			if t = p.wordAsName(out[0], t); t.text == "" {
+				continue
+			}
+		}
 		if p.i > first && p.startsDef(p.i) && !out[len(out)-1].is("(") {
 			if depth > 0 && p.within(column) {
 				p.hoist(out[0])
@@ -284,9 +289,14 @@ func (p *splitter) closed(out []token, depth int) []token {
 // semicolon reports that a definition does not end and ends it.
 func (p *splitter) semicolon(out []token) []token {
 	last := out[len(out)-1]
-	p.report(missingSemicolon(p.f, last))
+	if len(out) != 2 || !typeWord(out[0]) { // a body is missing as well, which is told
+		p.report(missingSemicolon(p.f, last))
+	}
 	return append(out, token{tPunct, last.end, last.end, ";"})
 }
+
+// typeWord reports whether a token begins the definition of a type with a body.
+func typeWord(t token) bool { return t.is("struct") || t.is("union") || t.is("enum") }
 
 func missingSemicolon(f *source.File, last token) diag.Diagnostic {
 	after := source.Span{File: f, Start: last.end, End: last.end}
