@@ -339,6 +339,9 @@ func TestA16EmptySegments(t *testing.T) {
 		p.write(p.part(header(segment.Send, 0, n), []byte("more"), nil))
 		time.Sleep(time.Millisecond)
 	}
+	if v.qp.State() == verbs.StateConnected {
+		t.Fatal("a message that brings nothing stays open")
+	}
 	v.fails(verbs.StatusError{Status: verbs.StatusRetryExceeded})
 }
 
