@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,7 @@ type Backchannel struct {
 	again  atomic.Uint64
 
 	mu      sync.Mutex
-	conn    *Conn
+	conns   []*Conn // bound ones, the latest last
 	closed  bool
 	changed chan struct{} // closed, and another one made, at Bind and Close
 }
@@ -54,13 +55,30 @@ func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 }
 
 // Bind makes c, a connection of the client that is ready to be called (R280), the one for Calls from now
-// on. Calls in progress on the one before stay there.
+// on, until it ends: then it is the one bound before, if that still stands. Calls in progress on the one
+// before stay there. A handler may Bind with each Call, also one that runs when its connection is gone.
 func (b *Backchannel) Bind(c *Conn) {
 	c.AllowReverse()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.conn = c
+	if n := len(b.conns); n > 0 && b.conns[n-1] == c {
+		return
+	}
+	b.conns = slices.DeleteFunc(b.conns, func(old *Conn) bool { return old == c || old.Err() != nil })
+	b.conns = append(b.conns, c)
 	b.news()
+}
+
+// standing is the connection bound last of those that have not ended; nil if there is none. mu is locked.
+func (b *Backchannel) standing() *Conn {
+	for n := len(b.conns); n > 0; n-- {
+		if c := b.conns[n-1]; c.Err() == nil {
+			return c
+		}
+		b.conns[n-1] = nil
+		b.conns = b.conns[:n-1]
+	}
+	return nil
 }
 
 // XID is one that no other Call of this Backchannel has had lately.
@@ -70,7 +88,7 @@ func (b *Backchannel) XID() uint32 { return b.xids.next() }
 func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
 
 // Call makes a reverse RPC as Conn.Call does. Without a connection for as long as
-// BackchannelConfig.Wait the error is ErrNoClient.
+// BackchannelConfig.Wait, or until its context ends, the error is ErrNoClient.
 func (b *Backchannel) Call(ctx context.Context, call *Call) (*Reply, error) {
 	return retry(ctx, call, b, b.losses, &b.again)
 }
@@ -100,13 +118,18 @@ func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
-		switch {
-		case b.closed:
+		if b.closed {
 			return nil, ErrClosed
-		case b.conn != nil && b.conn.Err() == nil:
-			return b.conn, nil
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
+		}
+		if c := b.standing(); c != nil {
+			return c, nil
+		}
+		if ctx.Err() != nil {
+			why := context.Cause(ctx)
+			if !errors.Is(why, ErrNoClient) {
+				why = fmt.Errorf("%w: %w", ErrNoClient, why)
+			}
+			return nil, why
 		}
 		news := b.changed
 		b.mu.Unlock()

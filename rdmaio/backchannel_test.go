@@ -79,6 +79,50 @@ func TestBackchannelSendsAgain(t *testing.T) {
 	})
 }
 
+// R278: requests of a connection that is lost may run late, and Bind it behind the one that stands: Calls go there.
+func TestBackchannelBindsLate(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		binds []int // connections, in order
+		lost  int   // the one that ends, before or after all that
+		first bool
+	}{
+		{"ended", []int{0, 1, 0}, 0, true},
+		{"ends then", []int{0, 1, 0}, 0, false},
+		{"the newer ends", []int{0, 1}, 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			bound := make(chan *rdmaio.Conn, 1)
+			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				bound <- r.Conn()
+				r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+			}), &rdmaio.Config{ReverseCredits: 4})
+			back := rdmaio.NewBackchannel(&rdmaio.BackchannelConfig{Wait: 3 * time.Second})
+			var conns [2]*rdmaio.Conn
+			for i := range conns {
+				c := w.dial(&rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+					r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+				})})
+				if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
+					t.Fatal(err)
+				}
+				conns[i] = <-bound
+			}
+			if tt.first {
+				_ = conns[tt.lost].Close()
+			}
+			for _, i := range tt.binds {
+				back.Bind(conns[i])
+			}
+			_ = conns[tt.lost].Close()
+			if _, err := back.Call(context.Background(), nullCall(back.XID(), 40)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // R278: the wait for a client is bounded, by itself, the Call's context, and Close.
 func TestBackchannelWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
