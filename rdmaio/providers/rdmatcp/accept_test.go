@@ -301,3 +301,30 @@ func TestControlData(t *testing.T) {
 		t.Errorf("shown too much: %+v", <-shown)
 	}
 }
+
+// What waits for the reader to have looked at all that came does not wait while
+// the reader waits itself: here for a Receive that is posted when the answer to
+// the first Send is away.
+func TestReaderThatWaitsSendsFirst(t *testing.T) {
+	cfg := rawConfig()
+	cfg.ReceiveTimeout = patience
+	for range 20 {
+		p, v := attack(t, device(t, cfg), true)
+		v.recv(t, 8, 1)
+		p.write(append(p.whole(segment.Header{}, nil, []byte("one")), p.whole(segment.Header{}, nil, []byte("two"))...))
+		if wc := v.next(); wc.Err() != nil {
+			t.Fatalf("completion %+v: %v", wc, v.qp.Err())
+		}
+		v.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled}})
+		if wc := v.next(); wc.Err() != nil || wc.Opcode != verbs.WCSend {
+			t.Fatalf("completion %+v: %v", wc, v.qp.Err())
+		}
+		v.recv(t, 8, 1)
+		if wc := v.next(); wc.Err() != nil {
+			t.Fatalf("completion %+v: %v", wc, v.qp.Err())
+		}
+		if h, _, _ := p.get(); h.Type != segment.Send {
+			t.Fatalf("answer %+v", h)
+		}
+	}
+}

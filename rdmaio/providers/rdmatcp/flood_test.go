@@ -128,6 +128,31 @@ func TestA13PerSource(t *testing.T) {
 	}
 }
 
+// A13: a listener takes up no more connections in a time than it may; the others
+// come later.
+func TestA13AcceptRate(t *testing.T) {
+	const rate, n = 100, 150
+	cfg := rawConfig()
+	cfg.AcceptRate = rate
+	ln := listen(t, device(t, cfg))
+	start := time.Now()
+	for range n {
+		dialFrom(t, "127.0.0.1", ln.Addr())
+	}
+	for i := range n {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		req, err := ln.Accept(ctx)
+		cancel()
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		req.Reject(nil)
+	}
+	if took, least := time.Since(start), time.Second*(n-rate)/rate*9/10; took < least {
+		t.Errorf("%d connections in %v, want at least %v at %d a second", n, took, least, rate)
+	}
+}
+
 // A13: a source that is this machine is bound only by a limit that was set.
 func TestPerSourceDefault(t *testing.T) {
 	dev := device(t, rawConfig())

@@ -187,7 +187,11 @@ func (w *wire) due() time.Time {
 // not checked: it decides about time limits and writes, not about bytes.
 func (w *wire) ahead() bool {
 	n := w.w - w.r
-	return n >= segment.PrefixSize && int(binary.BigEndian.Uint16(w.buf[w.r+2:]))+3+segment.TrailerSize <= n
+	if n < segment.PrefixSize {
+		return false
+	}
+	h := segment.Header{Length: binary.BigEndian.Uint16(w.buf[w.r+2:])}
+	return h.Wire() <= n
 }
 
 // unexpected turns the end of a stream inside a segment into what it is.
