@@ -16,7 +16,8 @@ var (
 		`|union[ \t]+[A-Za-z_]\w*[ \t]*\([ \t]*\w+[ \t]+\w+[ \t]*\)[ \t]*\{` +
 		`|typedef[ \t]+[A-Za-z_][\w \t*<>\[\],]*;` +
 		`|typedef[ \t]+(?:struct|enum|union)\b[\w \t]*(?:\{|switch[ \t]*\()` +
-		`|const[ \t]+[A-Za-z_]\w*(?:[ \t]+\w+)?(?:[ \t]*=[ \t]*|[ \t]+)-?\w+[ \t]*;)`)
+		`|const[ \t]+[A-Za-z_]\w*(?:[ \t]+\w+)?(?:[ \t]*=[ \t]*|[ \t]+)-?\w+[ \t]*;` +
+		`|const[ \t]+[A-Za-z_]\w*[ \t]*=[ \t]*-?\w+$)`)
 	blockBrace = regexp.MustCompile(`^[ \t]*(?:(?:struct|enum|program)[ \t]+[A-Za-z_]\w*$|typedef[ \t]+(?:struct|enum)(?:[ \t]+[A-Za-z_]\w*)?$)`)
 	blockParen = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*[ \t]+switch$`)
 	blockUnion = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*$`)
@@ -160,7 +161,7 @@ func (r *blockReader) end(i, to int) (end int, ok bool) {
 			}
 		}
 		sc.line(s)
-		if sc.depth < 0 {
+		if sc.depth < 0 || sc.prose {
 			return j + 1, false
 		}
 		if sc.depth == 0 && sc.closed && !sc.comment {
@@ -203,6 +204,9 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
+// another matches what may follow a definition on its line.
+var another = regexp.MustCompile(`^(?:(?:struct|union|enum|typedef|const|program|version)\b|[%#}])`)
+
 // scanner follows comments and nesting through the lines of a definition.
 type scanner struct {
 	comment bool // inside /* */
@@ -210,6 +214,7 @@ type scanner struct {
 	code    bool // something other than a comment was seen
 	closed  bool // the last character of code was a semicolon at depth 0
 	braced  bool // it was a brace that came back to depth 0
+	prose   bool // behind such a semicolon stands what begins no definition
 }
 
 func (sc *scanner) line(s string) {
@@ -225,8 +230,11 @@ func (sc *scanner) line(s string) {
 		case strings.HasPrefix(s[i:], "/*"):
 			sc.comment = true
 			i++
+		case strings.HasPrefix(s[i:], "//"):
+			return
 		case c == ' ', c == '\t':
 		default:
+			sc.prose = sc.prose || sc.closed && c != ';' && !another.MatchString(s[i:])
 			sc.code = true
 			sc.closed = c == ';' && sc.depth == 0
 			if c == '{' || c == '(' {

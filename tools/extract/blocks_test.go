@@ -40,6 +40,9 @@ func TestBlocks(t *testing.T) {
 		{"last semicolon missing", "  struct a {\n    int b;\n  }\n\n  struct c {\n  }\n  struct d {\n  }", "1:struct a {|2:  int b;|3:}|4:|5:struct c {|6:}|7:struct d {|8:}", ""},
 		{"damaged, then the next one", "  struct a {\n    int b;\n\n  struct c {\n  };", "4:struct c {|5:};", "1"},
 		{"damaged, then prose further left", "    struct a {\n      int b;\n  Prose.\n    struct c {\n    };", "4:struct c {|5:};", "1"},
+		{"prose on its line", "  typedef int a; which is known.\n  const B = 2; /* two */ const C = 3;\n  text;", "2:const B = 2; /* two */ const C = 3;", "1"},
+		{"line comment", "  const A = 1; // one\n  prose;\n  typedef int b; // see http://x\n  more prose;", "1:const A = 1; // one|3:typedef int b; // see http://x", ""},
+		{"constant without its semicolon", "  const A = 1\n  const B = 2;\n", "1:const A = 1|2:const B = 2;", ""},
 		{"damaged at the end", "  struct a {\n    int b;", "", "1"},
 		{"too many braces", "  union a switch (int b)) {\n  };", "", "1"},
 	}

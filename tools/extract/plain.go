@@ -21,10 +21,17 @@ func plain(lines []string) {
 		markup = markup || marksUp.MatchString(s)
 	}
 	unquote(lines)
-	verbatim := false
+	verbatim, open := false, false
 	for i, s := range lines {
-		if markup {
+		if open {
+			_, rest, closed := strings.Cut(s, ">")
+			s, open = rest, !closed
+		}
+		if markup && !open {
 			s, verbatim = untag(s, verbatim)
+			if at := tagBegins.FindStringIndex(s); at != nil && !verbatim {
+				s, open = s[:at[0]], true
+			}
 		}
 		if strings.IndexByte(s, '&') >= 0 {
 			s = entities.Replace(s)
@@ -58,7 +65,9 @@ var (
 	// A line that tells HTML and XML: no line of XDR begins so.
 	marksUp = regexp.MustCompile(`(?i)^[ \t]*<(?:!doctype|\?xml|html|pre|rfc|sourcecode|artwork)\b`)
 	// The tags that stand around code in HTML and in the XML of RFC 7991.
-	tags = regexp.MustCompile(`</?(?:pre|code|span|sourcecode|artwork|figure|div|html|body|tt|em|strong|a|br|p|t|rfc|front|middle|back|section)(?:[ \t]+[^<>]*)?/?>`)
+	tags = regexp.MustCompile(`<!--.*?-->|</?(?:` + tagNames + `)(?:[ \t]+[^<>]*)?/?>`)
+	// A tag that goes on in the next line.
+	tagBegins = regexp.MustCompile(`<(?:` + tagNames + `)(?:[ \t]+[^<>]*)?$`)
 	// XDR has no &, so that these are entities wherever they stand.
 	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'", "&nbsp;", " ",
 		"&#60;", "<", "&#62;", ">", "&#38;", "&", "&#34;", `"`, "&#39;", "'", "&#160;", " ",
@@ -67,6 +76,8 @@ var (
 
 	quoted = regexp.MustCompile(`^[ \t]*(?:>[ \t]?)+`)
 )
+
+const tagNames = `pre|code|span|sourcecode|artwork|figure|div|html|body|tt|em|strong|a|br|hr|p|t|h[1-6]|rfc|front|middle|back|section`
 
 // overstrike drops each character that a backspace follows, and the backspace: how terminals print bold.
 func overstrike(s string) string {
@@ -99,25 +110,40 @@ func unquote(lines []string) {
 }
 
 var (
-	fence      = regexp.MustCompile("^[ \t]*(?:```+|~~~+)[ \t]*\\{?\\.?([A-Za-z0-9_+-]*)")
+	fence      = regexp.MustCompile("^[ \t]*(```+|~~~+)[ \t]*\\{?\\.?([A-Za-z0-9_+-]*)")
 	sourcecode = regexp.MustCompile(`<(?:sourcecode|artwork)\b[^<>]*\btype="([^"]*)"`)
+	tagHead    = regexp.MustCompile(`<(?:sourcecode|artwork)\b[^<>]*$`)
 	closing    = regexp.MustCompile(`</(?:sourcecode|artwork)>`)
+	directive  = regexp.MustCompile(`^[ \t]*\.\. (?:code-block|code|sourcecode|highlight)::[ \t]*(\w*)$`)
 )
 
 // otherCode reports for each line whether it is code that the document says is of another language than XDR: in a
-// fence of Markdown or a block of XML that names one. It looks at lines before plain does.
+// fence of Markdown, below a directive of reStructuredText or in a block of XML that names one. It looks at lines before
+// plain does.
 func otherCode(lines []string) []bool {
 	other := make([]bool, len(lines))
-	inFence, inXML, skip := false, false, false
+	inXML, skip := false, false
+	mark, below := "", -1 // the fence that is open, the indentation of the directive that is
+	head := ""            // of a tag that goes on in the next line
 	for i, s := range lines {
 		q := s[len(quoted.FindString(s)):]
 		switch m := fence.FindStringSubmatch(q); {
-		case m != nil && inFence:
-			inFence, skip = false, false
-		case m != nil && !inXML:
-			inFence, skip = true, !isXDR(m[1])
+		case m != nil && mark != "" && strings.HasPrefix(m[1], mark) && m[2] == "":
+			mark, skip = "", false
+		case m != nil && mark == "" && !inXML:
+			mark, skip = m[1], !isXDR(m[2])
 		}
-		if m := sourcecode.FindStringSubmatch(s); m != nil && !inFence {
+		if below >= 0 && q != "" && len(indentation(q)) <= below {
+			below, skip = -1, false
+		}
+		if m := directive.FindStringSubmatch(q); m != nil && mark == "" && !inXML && !isXDR(m[1]) {
+			below, skip = len(indentation(q)), true
+		}
+		tag := head + s
+		if head = ""; tagHead.MatchString(tag) && len(tag) < 1000 {
+			head = tag + " "
+		}
+		if m := sourcecode.FindStringSubmatch(tag); m != nil && mark == "" {
 			inXML, skip = true, !isXDR(m[1])
 		}
 		other[i] = skip

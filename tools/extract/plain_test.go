@@ -46,6 +46,13 @@ func TestForms(t *testing.T) {
 		{"XML, of another language beside it", "<sourcecode type=\"c\">\nstruct other { int x; };\n</sourcecode>\n<sourcecode type=\"xdr\">\n" + escaped + "</sourcecode>\n"},
 		{"XML, bounds as they stand", "<artwork><![CDATA[\n" + strings.ReplaceAll(proto, "MAX", "t") + "]]></artwork>\n"},
 		{"Markdown", "# Title\n\n```xdr\n" + proto + "```\n\n```c\nstruct other { int x; };\n```\n"},
+		{"XML, a tag of two lines", "<sourcecode\n  type=\"xdr\"><![CDATA[" + proto + "]]></sourcecode>\n<sourcecode\n  type=\"c\">\nstruct other { int x; };\n</sourcecode>\n"},
+		{
+			"HTML, pages", "<!DOCTYPE html>\n<pre>\n" + strings.Replace(escaped, "struct", "\n<span class=\"grey\">Author    Informational    [Page 2]</span></pre>\n"+
+				"<hr class='noprint'/><!--NewPage--><pre class='newpage'><a name=\"page-3\"></a>\n<span class=\"grey\">RFC 9998    Title    July 1999</span>\n\nstruct", 1) + "</pre>\n",
+		},
+		{"Markdown, a fence in a fence", "````markdown\n```c\nstruct other { int x; };\n```\nstruct more { int x; };\n````\n```\n" + proto + "```\n"},
+		{"reStructuredText", "Title\n=====\n\n.. code-block:: c\n\n   struct other { int x; };\n\n.. code-block:: xdr\n\n" + before("   ", proto) + "\nText.\n"},
 		{"Markdown, quoted", "> # Title\n>\n> ~~~ xdr\n" + before("> ", proto) + "> ~~~\n"},
 		{"Markdown, quoted, marked", before("> /// ", proto)},
 		{"mail, quoted twice", before("> > /// ", proto)},
