@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 )
@@ -23,6 +24,25 @@ const (
 type environment struct {
 	stdout, stderr io.Writer
 	terminal       bool // stderr is one
+	json           bool // what is reported are JSON lines
+}
+
+// output remembers the first failure to write: a disk may be full.
+type output struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.w.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 type commandLine struct {
@@ -34,6 +54,16 @@ type commandLine struct {
 
 // run runs one command line and returns the exit code. The context ends at the first signal.
 func run(ctx context.Context, args []string, env environment) int {
+	out := &output{w: env.stdout}
+	env.stdout = out
+	code := execute(ctx, args, env)
+	if code == exitDone && out.err != nil { // who reads the output would take what is there for all of it
+		return report(env, out.err)
+	}
+	return code
+}
+
+func execute(ctx context.Context, args []string, env environment) int {
 	if topic, ok := wantsHelp(args); ok {
 		text, known := help(topic)
 		if !known {
@@ -51,6 +81,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	if err != nil {
 		return usage(env, err)
 	}
+	env.json = line.Ping.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "ping":
 		err = line.Ping.run(ctx, env)
@@ -91,6 +122,10 @@ func report(env environment, err error) int {
 		f = &failure{code: exitFailed, err: err}
 	}
 	if errors.Is(err, errSaid) {
+		return f.code
+	}
+	if env.json {
+		printJSON(env, "error", map[string]any{"stage": f.stage, "message": f.err.Error(), "help": f.help, "code": f.code})
 		return f.code
 	}
 	fmt.Fprintf(env.stderr, "rpcrdma: %v\n", err)

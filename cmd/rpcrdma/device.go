@@ -70,18 +70,22 @@ func (f *file) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, err := f.buf.Write(b)
-	f.err = errors.Join(f.err, err)
+	if f.err == nil { // once is enough: the next million lines fail in the same way
+		f.err = err
+	}
 	return n, err
 }
 
 func (f *file) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err := errors.Join(f.err, f.buf.Flush())
-	if f.f != nil {
-		err = errors.Join(err, f.f.Close())
+	if err := f.buf.Flush(); f.err == nil {
+		f.err = err
 	}
-	return err
+	if f.f != nil {
+		f.err = errors.Join(f.err, f.f.Close())
+	}
+	return f.err
 }
 
 // newFabric opens the files that the flags want.

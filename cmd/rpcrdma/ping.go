@@ -155,11 +155,7 @@ func (p *pinger) say(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	if p.JSON {
-		p.json("error", map[string]any{"stage": f.stage, "message": f.err.Error(), "help": f.help, "code": f.code})
-	} else {
-		report(p.env, f)
-	}
+	report(p.env, f)
 	return &failure{code: f.code, err: errSaid}
 }
 

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -408,6 +409,60 @@ func TestPerfLosesServer(t *testing.T) {
 }
 
 // The trace and the capture of a ping can be read; Wireshark knows the packets.
+// full is a disk that is.
+type full struct{ writes int }
+
+func (f *full) Write([]byte) (int, error) {
+	f.writes++
+	return 0, syscall.ENOSPC
+}
+
+// What cannot be written is told once, by the exit code too, whatever cannot.
+func TestOutputFails(t *testing.T) {
+	addr := serving(t)
+	var errs buffer
+	code := run(context.Background(), []string{"ping", "-c", "1", addr}, environment{stdout: new(full), stderr: &errs})
+	if code != exitFailed || errs.String() != "rpcrdma: no space left on device\n" {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	for _, flag := range []string{"-trace", "-pcap"} {
+		code, _, stderr := try(context.Background(), "perf", "-n", "2000", "-t", "1ms", flag, "/dev/full", addr)
+		if code != exitFailed || !strings.Contains(stderr, "no space left") || strings.Count(stderr, "\n") > 2 {
+			t.Errorf("%s: exit %d, %d lines: %.200s", flag, code, strings.Count(stderr, "\n"), stderr)
+		}
+	}
+}
+
+// With -json failures are a line of it, of every command.
+func TestJSONErrors(t *testing.T) {
+	closed := listener(t, nil)
+	closed.Close()
+	used := serving(t)
+	for _, args := range [][]string{
+		{"ping", "-c", "1", closed.Addr().String()},
+		{"perf", closed.Addr().String()},
+		{"perf", "-depth", "0"},
+		{"perf", "-trace", "/no/such/folder", used},
+		{"serve", used},
+	} {
+		code, stdout, stderr := try(context.Background(), append(args, "-json")...)
+		lines := strings.Split(strings.TrimSpace(stdout), "\n")
+		var line struct {
+			Type, Stage, Message string
+			Code                 int
+		}
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil {
+			t.Fatalf("%v: %v: %q %q", args, err, stdout, stderr)
+		}
+		if code == exitDone || line.Type != "error" || line.Code != code || line.Stage == "" || line.Message == "" || stderr != "" {
+			t.Errorf("%v: exit %d: %q %q", args, code, stdout, stderr)
+		}
+	}
+}
+
 func TestTraceAndCapture(t *testing.T) {
 	addr := serving(t)
 	dir := t.TempDir()
