@@ -98,7 +98,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	if err := c.prepare(s, call); err != nil {
 		return nil, fail(s, errors.Join(err, c.conclude(s)))
 	}
-	c.post(engine.Event{Kind: engine.EventCall, Call: e})
+	c.postCall(engine.Event{Kind: engine.EventCall, Call: e})
 	var cause error
 	select {
 	case <-s.done:

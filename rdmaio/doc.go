@@ -72,7 +72,8 @@
 // A connection has none that stays. Whoever has an event (a Call, a completion, a
 // reply) runs the connection's state machine if nobody does, else leaves the event to
 // the one who does; under constant load that one hands over, after a while, to a goroutine
-// that ends when there is nothing left to do. So a handler without Config.Blocking must not wait for a Call
+// that ends when there is nothing left to do. A Call made while others are in progress lets other goroutines
+// run first, so that what several callers bring goes out together. So a handler without Config.Blocking must not wait for a Call
 // of its own on that connection: it may be the one who has to bring the reply. Config.Blocking adds one for
 // each Call that a handler has. A server has one that accepts, and one for each connection that waits for
 // its end. Conn.Close and Server.Close join them all.

@@ -1,6 +1,7 @@
 package rdmaio
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,29 @@ func (c *Conn) post(ev engine.Event) {
 		return
 	}
 	c.queue = append(c.queue, ev)
+	c.run()
+}
+
+// postCall brings a Call. With others in progress, their callers are likely to bring one too: before this one runs the
+// engine it lets other goroutines run, and one post (and with it one write) takes all that came.
+// The event is in the queue meanwhile, so whoever runs the engine takes it along: only its own
+// caller waits to be scheduled again, and for no more than itself.
+func (c *Conn) postCall(ev engine.Event) {
+	if cap(c.slots)-len(c.slots) == 1 {
+		c.post(ev)
+		return
+	}
+	c.mu.Lock()
+	c.queue = append(c.queue, ev)
+	if !c.running {
+		c.mu.Unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+	}
+	if len(c.queue) == 0 {
+		c.mu.Unlock()
+		return
+	}
 	c.run()
 }
 
