@@ -195,66 +195,6 @@ func common(a, b []*ir.Field) [][2]int {
 	return out
 }
 
-// enum compares two states of an enum: members by name, then numbers.
-func (c *comparer) enum(where string, old, new *ir.Decl) {
-	switch {
-	case new.Open && !old.Open:
-		c.add(EnumOpened, where, old.Pos, new.Pos, "%s takes any number now", where)
-	case old.Open && !new.Open:
-		c.add(EnumClosed, where, old.Pos, new.Pos, "%s takes its members only now", where)
-	}
-	byName, byValue := map[string]*ir.Member{}, map[int32][]*ir.Member{}
-	for _, m := range old.Members {
-		byName[m.Name] = m
-		byValue[m.Value] = append(byValue[m.Value], m)
-	}
-	now, valueNow := map[string]*ir.Member{}, map[int32]bool{}
-	for _, m := range new.Members {
-		now[m.Name], valueNow[m.Value] = m, true
-	}
-	renamed := map[*ir.Member]bool{}
-	for _, m := range new.Members {
-		at := where + "." + m.Name
-		if was := byName[m.Name]; was != nil {
-			if was.Value != m.Value {
-				c.add(MemberValue, at, was.Pos, m.Pos, "%s was %d, is %d", m.Name, was.Value, m.Value)
-			}
-			continue
-		}
-		var was *ir.Member
-		for _, o := range byValue[m.Value] {
-			if now[o.Name] == nil && !renamed[o] {
-				was = o
-				break
-			}
-		}
-		switch {
-		case was != nil:
-			renamed[was] = true
-			c.add(MemberRenamed, at, was.Pos, m.Pos, "%s (%d) was called %s", m.Name, m.Value, was.Name)
-		case len(byValue[m.Value]) > 0:
-			c.add(MemberAlias, at, byValue[m.Value][0].Pos, m.Pos, "%s has the number of %s (%d)", m.Name, byValue[m.Value][0].Name, m.Value)
-		case old.Open && new.Open:
-			c.add(MemberAddedOpen, at, noPlace, m.Pos, "%s (%d) is new", m.Name, m.Value)
-		default:
-			c.add(MemberAdded, at, noPlace, m.Pos, "%s (%d) is new", m.Name, m.Value)
-		}
-	}
-	for _, m := range old.Members {
-		if now[m.Name] != nil || renamed[m] {
-			continue
-		}
-		rule := MemberRemoved
-		switch {
-		case valueNow[m.Value]:
-			rule = MemberAliasGone
-		case old.Open && new.Open:
-			rule = MemberRemovedOpen
-		}
-		c.add(rule, where+"."+m.Name, m.Pos, noPlace, "%s (%d) is gone", m.Name, m.Value)
-	}
-}
-
 // codes compares what the code points of the two sidecars carry.
 func (c *comparer) codes(old, new *ir.Bind) {
 	type key struct {

@@ -168,6 +168,18 @@ func typeEdits() []edit {
 			"member inserted without values", "enum e { A, B };\n", "enum e { A, M, B };\n",
 			[]string{"oooo member-alias enum e.M", "bobb member-value enum e.B"},
 		},
+		{
+			"member added before the last", "enum e { A = 0, E_LAST = 1 };\n", "enum e { A = 0, B = 1, E_LAST = 2 };\n",
+			[]string{"oopo member-added enum e.B", "oopo member-limit enum e.E_LAST"},
+		},
+		{
+			"last member among others", "enum e { A_LAST = 0, B = 1 };\n", "enum e { B = 1, A_LAST = 2 };\n",
+			[]string{"bobb member-value enum e.A_LAST"},
+		},
+		{
+			"enum gone where it was used", "enum e { A = 0 };\nstruct s { e x; };\n", "struct s { int x; };\n",
+			[]string{"obpo type-widened struct s.x", "oboo declaration-removed enum e"},
+		},
 		{"alias", "enum e { A = 0 };\n", "enum e { A = 0, Z = 0 };\n", []string{"oooo member-alias enum e.Z"}},
 		{"alias removed", "enum e { A = 0, Z = 0 };\n", "enum e { A = 0 };\n", []string{"oboo member-alias-removed enum e.Z"}},
 		{

@@ -79,6 +79,7 @@ const (
 	MemberAlias
 	MemberAliasGone
 	MemberValue
+	MemberLimit
 	EnumOpened
 	EnumClosed
 
@@ -159,6 +160,7 @@ var rules = [numRules]Info{
 	MemberAlias:       {"XDC0406", "member-alias", harmless, "RFC 4506 §4.3", "the number has a name already"},
 	MemberAliasGone:   {"XDC0407", "member-alias-removed", nameOnly, "RFC 4506 §4.3", "the number keeps another name; this Go name is gone"},
 	MemberValue:       {"XDC0408", "member-value", otherMeaning, "RFC 4506 §4.3", "enums are sent as numbers"},
+	MemberLimit:       {"XDC0411", "member-limit", moreValues, "RFC 4506 §4.3", "the name marks the end of the numbers, as before; who sends it all the same means a new member to a new peer"},
 	EnumOpened:        {"XDC0409", "enum-opened", moreValues, "RFC 4506 §4.3", "an old peer refuses numbers that its enum has not"},
 	EnumClosed:        {"XDC0410", "enum-closed", fewerValues, "RFC 4506 §4.3", "a new peer refuses numbers that its enum has not"},
 

@@ -77,7 +77,7 @@ func hypers(t *ir.Type) bool { return t.Kind == ir.Hyper || t.Kind == ir.Uhyper 
 
 // words compares two types of one word.
 func (c *comparer) words(where string, a, b *ir.Type, said bool) {
-	if a.Kind == b.Kind && a.Kind != ir.Ref || a.Kind == ir.Ref && c.twin[a.Ref] == b.Ref {
+	if a.Kind == b.Kind && a.Kind != ir.Ref || c.twins(a, b) {
 		return
 	}
 	rule := TypeValues
