@@ -17,7 +17,7 @@ type ClientConfig struct {
 	Conn *Config
 
 	// Connected runs on each new connection before any other Call: to agree on
-	// something, or to take up a session again. If it fails the connection is
+	// something, or to take up a session again, with an XID of Conn.XID. If it fails the connection is
 	// closed, which counts as a failure to dial. The context is that of the Dial.
 	Connected func(ctx context.Context, c *Conn) error
 

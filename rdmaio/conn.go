@@ -30,6 +30,7 @@ type Conn struct {
 	terms   atomic.Pointer[header.Terms]
 	start   time.Time
 
+	xids   xids
 	ready  atomic.Bool // Calls may be made
 	slots  chan *slot  // free ones; a Call holds one
 	remote string
@@ -59,6 +60,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c.terms.Store(&t)
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.xids.seed()
 	c.driver.init()
 	defer func() {
 		if err != nil {
@@ -142,6 +144,10 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 // BIND_CONN_TO_SESSION on the very connection; RFC 8166 has no way to tell. It holds until the connection ends, and
 // has no effect where Config.ReverseCredits allows no Calls, nor at the side that dialed, whose Calls need no leave.
 func (c *Conn) AllowReverse() { c.ready.Store(true) }
+
+// XID is one that no other Call of this connection has had lately, if all have theirs from here; what ClientConfig.Connected
+// calls is to have it from here, since a cache of replies takes the same Call with the same XID for one sent again.
+func (c *Conn) XID() uint32 { return c.xids.next() }
 
 // RemoteAddr is the address of the peer, as the provider writes it.
 func (c *Conn) RemoteAddr() string { return c.remote }

@@ -12,9 +12,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// xid is that of the only Call that a connection has at the time.
-const xid = 1
-
 // Configure agrees with the server on a connection that no Call was made on yet, and sets
 // its terms (R295, R296). false without an error says that the server does not have the protocol: nothing has
 // changed (R298). An *oncrpc.ReplyError is the server's refusal.
@@ -27,6 +24,7 @@ func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error
 	}
 	args := rdmaconfig.Req{MaxCallSendSize: uint32(most.InlineSend), MaxReplySendSize: uint32(most.InlineRecv), MaxRDMARead: own}
 	e := xdr.NewEncoder(nil)
+	xid := conn.XID() // a constant one would be the Call of the connection before to a cache of replies
 	m := oncrpc.NewCall(xid, rdmaconfig.Program, rdmaconfig.ProgramVers1, rdmaconfig.ProcConfRDMA, cred)
 	if err := errors.Join(m.EncodeXDR(e), args.EncodeXDR(e)); err != nil {
 		return false, fmt.Errorf("connconf: %w", err)

@@ -57,7 +57,7 @@ func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
 		r.Reply(rdmaio.Message{Inline: b}, nil)
 	})
 	if conf {
-		h = connconf.Handler(h, cfg)
+		h = rdmaio.CacheReplies(connconf.Handler(h, cfg), nil)
 	}
 	var err error
 	if p.server, err = rdmaio.Listen(context.Background(), open("server"), "here", h, &rdmaio.Config{InlineSend: 8192, InlineRecv: 6144}); err != nil {
@@ -104,6 +104,21 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
+// Each connection has its own agreement, also where a cache of replies stands before the handler.
+func TestConfigureEach(t *testing.T) {
+	p := newPair(t, nil, true)
+	for range 3 {
+		if ok, err := connconf.Configure(context.Background(), p.dial(), nil); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	for _, c := range p.server.Conns() {
+		if got, want := c.Terms(), (rdmaio.Terms{InlineSend: 2048, InlineRecv: 6144, Reads: 16}); got != want {
+			t.Errorf("server: %+v, want %+v", got, want)
+		}
+	}
+}
+
 // R298: with a server that has no such program everything stays, and works.
 func TestNoProgram(t *testing.T) {
 	p := newPair(t, nil, false)
@@ -115,10 +130,10 @@ func TestNoProgram(t *testing.T) {
 	if c.Terms() != was {
 		t.Errorf("%+v, was %+v", c.Terms(), was)
 	}
-	// The Call, by hand (R294): XID 1, CALL, RPC 2, program 100400 version 1 procedure 1, no credentials; 4096, 2048, 16.
-	want, _ := hex.DecodeString("00000001" + "00000000" + "00000002" + "00018830" + "00000001" + "00000001" + strings.Repeat("00000000", 4) +
+	// The Call, by hand (R294), behind its XID: CALL, RPC 2, program 100400 version 1 procedure 1, no credentials; 4096, 2048, 16.
+	want, _ := hex.DecodeString("00000000" + "00000002" + "00018830" + "00000001" + "00000001" + strings.Repeat("00000000", 4) +
 		"00001000" + "00000800" + "00000010")
-	if len(p.seen) != 1 || !bytes.Equal(p.seen[0], want) {
+	if len(p.seen) != 1 || !bytes.Equal(p.seen[0][4:], want) {
 		t.Errorf("the server received %x\nwant %x", p.seen, want)
 	}
 }
