@@ -88,10 +88,14 @@ func spaced(a, b elem) bool {
 			return false
 		case "(":
 			return a.text == "switch"
+		case "::": // of a namespace
+			return a.kind != syntax.Word || a.text == "case" || a.text == "typedef"
 		}
 	}
 	if a.kind == syntax.Mark {
 		switch a.text {
+		case "::":
+			return false
 		case "(", "[", "<", "*":
 			return b.is("=") || b.is("{")
 		}

@@ -63,6 +63,7 @@ func TestEdges(t *testing.T) {
 		{"returns", "const A=1;\r\n\r\n\r\n/* c\r\n * d */\r\nconst B=2;\r\n", "const A = 1;\r\n\r\n/* c\r\n * d */\r\nconst B = 2;\r\n"},
 		{"byte order mark", "\ufeffconst A=1;", "\ufeffconst A = 1;\n"},
 		{"no line end after a % line", "%int x;", "%int x;\n"},
+		{"names of namespaces", "typedef ::a::b c<a :: N>;", "typedef ::a::b c<a::N>;\n"},
 		{"line comment within", "const A // one\n= 1;", "const A // one\n    = 1;\n"},
 		{"long comment within", "const A /* one\n  two */ = 1;", "const A /* one\n  two */ = 1;\n"},
 		{"inactive at the end", "#if 0\nwhatever {\n  it is\n#endif", "#if 0\nwhatever {\n  it is\n#endif\n"},

@@ -69,7 +69,7 @@ func (s *scanner) scan() {
 	for _, c := range s.conds {
 		s.report(diag.New(diag.UnbalancedIf, c.at, "%s without #endif", c.word))
 	}
-	s.toks = s.joinNames(s.joinValues(s.dropMarks(s.dropScopes(s.toks))))
+	s.toks = s.joinNames(s.joinValues(s.dropMarks(s.dropScopes(s.splitSpaces(s.toks)))))
 }
 
 // next lexes one token, comment or line of C.

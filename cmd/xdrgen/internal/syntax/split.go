@@ -58,7 +58,7 @@ func (p *splitter) next() (toks []token, ok bool) {
 
 // vendor passes what only some compilers have and what changes nothing on the
 // wire: "namespace NAME {", its "}", "namespace NAME;" and "package NAME;". What
-// a namespace holds is part of the file's one scope.
+// a namespace holds is part of the file's one scope, see splitSpaces.
 func (p *splitter) vendor() bool {
 	t := p.toks[p.i]
 	if t.is("}") && p.spaces > 0 {
