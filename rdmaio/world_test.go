@@ -27,6 +27,8 @@ type world struct {
 	client, server verbs.Device
 	serverMem      *mem.Device
 	rec            *trace.Recorder
+	watch          *watch
+	heads          bool // the history has the first bytes of messages
 }
 
 func newWorld(t testing.TB) *world {
@@ -50,8 +52,19 @@ func newTCPWorld(t testing.TB) *world {
 
 // open makes the devices, with one history of both.
 func (w *world) open(dev func(name string) (verbs.Device, error)) {
-	w.rec = trace.NewRecorder(1 << 20)
-	tr := trace.New(trace.Config{Sink: w.rec.Add})
+	w.rec, w.watch = trace.NewRecorder(1<<20), newWatch()
+	tr := trace.New(trace.Config{Head: 8192, Sink: func(e trace.Event) {
+		w.watch.event(&e)
+		if !w.heads {
+			e.Head = ""
+		}
+		w.rec.Add(e)
+	}})
+	w.t.Cleanup(func() { // the last thing
+		if err := w.watch.result(); err != nil {
+			w.t.Error(err)
+		}
+	})
 	traced := func(name string) verbs.Device {
 		d, err := dev(name)
 		if err != nil {
@@ -62,7 +75,7 @@ func (w *world) open(dev func(name string) (verbs.Device, error)) {
 				w.t.Error(err)
 			}
 		})
-		return tr.Device(d)
+		return watched{tr.Device(d), w.watch, name}
 	}
 	w.client, w.server = traced("client"), traced("server")
 }
@@ -90,9 +103,17 @@ func least(cfg *rdmaio.Config) *rdmaio.Config {
 	return &c
 }
 
+// spoken tells the watch what language it will hear.
+func (w *world) spoken(cfg *rdmaio.Config) {
+	w.watch.mu.Lock()
+	defer w.watch.mu.Unlock()
+	w.watch.legacy = w.watch.legacy || cfg != nil && cfg.Legacy
+}
+
 // serve starts a server, which ends with the test.
 func (w *world) serve(h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Server {
 	w.t.Helper()
+	w.spoken(cfg)
 	s, err := rdmaio.Listen(context.Background(), w.server, w.at, h, least(cfg))
 	if err != nil {
 		w.t.Fatal(err)
@@ -109,6 +130,7 @@ func (w *world) serve(h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Server {
 // dial connects a client, which ends with the test.
 func (w *world) dial(cfg *rdmaio.Config) *rdmaio.Conn {
 	w.t.Helper()
+	w.spoken(cfg)
 	c, err := rdmaio.Dial(context.Background(), w.client, w.addr, least(cfg))
 	if err != nil {
 		w.t.Fatal(err)
