@@ -157,12 +157,13 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	if role == engine.Responder {
 		s.calls, s.serves = s.serves, s.calls
 	}
-	sum := s.Credits + s.ReverseCredits
+	left := a.MaxRecvWR - s.Credits
 	if s.Legacy && role == engine.Responder {
-		sum += s.Credits
+		left -= s.Credits
 	}
-	if err == nil && sum > a.MaxRecvWR {
-		err = fmt.Errorf("rdmaio: Config.Credits (twice for a server with Legacy) and ReverseCredits are %d together, the device has %d Receives: %w", sum, a.MaxRecvWR, verbs.ErrInvalidValue)
+	if err == nil && s.ReverseCredits > left {
+		err = fmt.Errorf("rdmaio: Config.Credits is %d (which counts twice for a server with Legacy) and ReverseCredits %d: together more than the device's %d Receives: %w",
+			s.Credits, s.ReverseCredits, a.MaxRecvWR, verbs.ErrInvalidValue)
 	}
 	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, header1.MostInline)
 	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, header1.MostInline)

@@ -1,0 +1,44 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// What cannot work is refused by the name of its field, before anything is made; the device has 16384 Receives.
+func TestConfigRefused(t *testing.T) {
+	w := newWorld(t)
+	h := &file{t: t}
+	for _, tt := range []struct {
+		name string
+		cfg  rdmaio.Config
+		dial bool // it is the side that dials which refuses
+	}{
+		{"Credits", rdmaio.Config{Credits: -1}, true},
+		{"Credits", rdmaio.Config{Credits: math.MaxInt}, true},
+		{"Credits", rdmaio.Config{Credits: 16384, Legacy: true}, false},
+		{"InlineSend", rdmaio.Config{InlineSend: 1023}, true},
+		{"InlineRecv", rdmaio.Config{InlineRecv: math.MaxInt}, true},
+		{"SegmentSize", rdmaio.Config{SegmentSize: -1}, true},
+		{"SendQueue", rdmaio.Config{SendQueue: 1}, true},
+		{"ReverseCredits", rdmaio.Config{Credits: 16384, ReverseCredits: 1, ReverseHandler: h}, true},
+		{"ReverseCredits", rdmaio.Config{ReverseCredits: math.MaxInt, ReverseHandler: h}, true},
+		{"ReverseCredits", rdmaio.Config{ReverseCredits: math.MaxInt}, false},
+	} {
+		var err error
+		if tt.dial {
+			_, err = rdmaio.Dial(context.Background(), w.client, w.addr, &tt.cfg)
+		} else {
+			_, err = rdmaio.Listen(context.Background(), w.server, w.at, h, &tt.cfg)
+		}
+		if !errors.Is(err, verbs.ErrInvalidValue) || !strings.Contains(err.Error(), tt.name) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
