@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -220,6 +221,27 @@ func TestNameClash(t *testing.T) {
 	}
 	if exists(out) {
 		t.Error("wrote in spite of errors")
+	}
+	// What it proposes mends it: as a flag, and as a line of the sidecar.
+	flag := regexp.MustCompile(`-rename \S+=\w+`).FindString(stderr)
+	args := append([]string{"gen", "-o", out, "-package", "u", filepath.Join(dir, "u.x")}, strings.Fields(flag)...)
+	if _, stderr, code := runCommand(t, args...); flag == "" || code != exitClean {
+		t.Errorf("%q: exit code %d, stderr %s", flag, code, stderr)
+	}
+	line := regexp.MustCompile(`"(rename .*)"`).FindStringSubmatch(stderr)
+	if err := os.WriteFile(filepath.Join(dir, "u.bind"), []byte(line[1]+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := runCommand(t, args[:6]...); code != exitClean {
+		t.Errorf("%q: exit code %d, stderr %s", line[1], code, stderr)
+	}
+	for _, c := range []struct {
+		flag string
+		code int
+	}{{"twoWords=lower", exitUsage}, {"twoWords", exitUsage}, {"nothing=Name", exitFindings}} {
+		if _, _, code := runCommand(t, append(args[:6:6], "-rename", c.flag)...); code != c.code {
+			t.Errorf("-rename %s: exit code %d, expected %d", c.flag, code, c.code)
+		}
 	}
 }
 

@@ -2,7 +2,7 @@ package main
 
 const helpDiff = `Show what gen would change, and write nothing.
 
-Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-tests] FILE.x...
+Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-tests] FILE.x...
 
 Examples:
   xdrgen diff -o . -package proto proto.x
@@ -17,6 +17,7 @@ gen wrote it, and this one would not. The exit code is 3 where they differ.
   -package NAME      Go package name; by default that of the folder
   -import-root PATH  Go import path above the units included, where their sidecars name none
   -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
+  -rename NAME=GO    Go name of NAME or STRUCT.FIELD, as a line "rename NAME GO" of the sidecar
   -tests             look at NAME_xdr_test.go as well
 `
 

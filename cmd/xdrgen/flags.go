@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
@@ -156,6 +158,21 @@ func types(list []string) ([]sema.Given, error) {
 			return nil, fmt.Errorf("-type %s: expected NAME=XDRTYPE, such as -type 'netobj=opaque<1024>'", t)
 		}
 		out = append(out, sema.Given{Name: name, XDR: xdr})
+	}
+	return out, nil
+}
+
+// renames reads the values of -rename.
+func renames(list []string) ([]ir.Rename, error) {
+	var out []ir.Rename
+	for _, r := range list {
+		name, goName, _ := strings.Cut(r, "=")
+		if !isName(strings.ReplaceAll(name, ".", "")) || !token.IsIdentifier(goName) || !token.IsExported(goName) {
+			return nil, fmt.Errorf("-rename %s: expected NAME=GoName, such as -rename Foo=OtherFoo, or STRUCT.FIELD=GoName", r)
+		}
+		f := source.NewFile("<-rename>", []byte(r+"\n"))
+		f.Made = true
+		out = append(out, ir.Rename{Pos: source.Span{File: f, End: len(name)}, XDR: name, GoName: goName})
 	}
 	return out, nil
 }

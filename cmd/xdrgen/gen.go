@@ -25,6 +25,8 @@ type genCmd struct {
 	ImportRoot string `name:"import-root"`
 	Bind       string `name:"bind"`
 	Tests      bool   `name:"tests"`
+
+	Rename []string `name:"rename" sep:"none"`
 }
 
 // run compiles one unit to Go. The names of the files that changed go to
@@ -74,6 +76,10 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	}
 	if !token.IsIdentifier(g.Package) {
 		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, no keyword", g.Package))
+	}
+	var err error
+	if o.Renames, err = renames(g.Rename); err != nil {
+		return nil, usage(env, err)
 	}
 	o.ImportRoot, o.BindFile, o.Generate = g.ImportRoot, g.Bind, true
 	r, err := sema.Compile(o)

@@ -96,7 +96,7 @@ is what real files write beyond the RFC and has one reading only.
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-tests] FILE.x...
+Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-tests] FILE.x...
 
 Examples:
   xdrgen gen -o . -package proto proto.x
@@ -114,6 +114,7 @@ named on stderr. With errors nothing is written.
   -package NAME      Go package name; by default that of the folder
   -import-root PATH  Go import path above the units included, where their sidecars name none
   -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
+  -rename NAME=GO    Go name of NAME or STRUCT.FIELD, as a line "rename NAME GO" of the sidecar
   -tests             write NAME_xdr_test.go as well: fuzz, truncation, agreement and allocation tests
 `
 

@@ -61,7 +61,10 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
 	}
-	r := renamer{bind: b, used: map[string]source.Span{}, own: own}
+	r := renamer{bind: b, used: map[string]source.Span{}, tops: map[string]bool{}, own: own}
+	for _, d := range decls {
+		r.tops[r.top(d.Name)] = true
+	}
 	// Types first, where a constant meets a type, the constant gives way; and of
 	// types those first that have no second choice.
 	for _, second := range []bool{false, true} {
@@ -127,6 +130,7 @@ func (n *names) addFields(r *renamer, d *ir.Decl) {
 type renamer struct {
 	bind  *ir.Bind
 	used  map[string]source.Span
+	tops  map[string]bool // Go names that declarations would have
 	own   bool
 	diags []diag.Diagnostic
 }
@@ -154,7 +158,11 @@ func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
 	}
 	d := diag.New(diag.GoName, pos, "%s becomes %s in Go, which is taken", xdr, g)
 	d = d.With(first, "taken here")
-	r.diags = append(r.diags, d.Helpf("add to the sidecar: rename %s %sX, or another name", key, g))
+	free := g + "X"
+	for r.used[free].Valid() || taken[free] || r.tops[free] {
+		free += "X"
+	}
+	r.diags = append(r.diags, d.Helpf("use the flag -rename %s=%s, or for good the line \"rename %s %s\" in the sidecar, with this name or another", key, free, key, free))
 }
 
 func (r *renamer) rename(xdr string) string {

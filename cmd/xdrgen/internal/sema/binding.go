@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/bind"
@@ -51,6 +52,9 @@ func (c *compiler) loadBind(u *unit, files []string) error {
 // resolveBind binds the names of the sidecar. After faults in the unit itself
 // it says nothing: they may be why a name is missing.
 func (c *compiler) resolveBind(u *unit) {
+	if u.imp == nil {
+		u.bind.Renames = append(slices.Clone(c.o.Renames), u.bind.Renames...)
+	}
 	if u.broken {
 		return
 	}

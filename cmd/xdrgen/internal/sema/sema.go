@@ -15,6 +15,7 @@ type Options struct {
 	Include    []string          // folders of units (-I)
 	Defines    map[string]string // -D; a value of "" defines a flag
 	Types      []Given           // -type: declarations the files lack
+	Renames    []ir.Rename       // -rename: before those of the sidecar
 	Imports    []string          // -import: files to include, as "unit/file.x"
 	ImportRoot string            // Go import path above units whose sidecar names none
 	BindFile   string            // sidecar; empty for the default place
