@@ -29,11 +29,7 @@ func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnReque
 		conn.Close()
 		return nil, fmt.Errorf("rdmatcp: accept over a connection: device %s: %w: %w", d.attrs.Name, err, verbs.ErrQueueFull)
 	}
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })
-	r, err := d.request(conn, time.Now().Add(d.cfg.HandshakeTimeout))
-	if !stop() {
-		err = context.Cause(ctx)
-	}
+	r, err := d.request(ctx, conn)
 	if err != nil {
 		d.drop(conn)
 		return nil, fmt.Errorf("rdmatcp: accept over a connection from %v: %w", conn.RemoteAddr(), gone(err))
@@ -42,17 +38,21 @@ func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnReque
 }
 
 // request waits for a client's hello, if there is a profile.
-func (d *Device) request(conn net.Conn, limit time.Time) (*connRequest, error) {
+func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, error) {
 	w, err := newWire(d, conn, handshakeInput)
 	if err != nil {
 		return nil, err
 	}
 	r := &connRequest{dev: d, wire: w}
 	if d.cfg.Raw != nil {
-		return r, nil
+		return r, context.Cause(ctx)
 	}
-	conn.SetDeadline(limit)
+	conn.SetDeadline(time.Now().Add(d.cfg.HandshakeTimeout))
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // not before, or it would be undone
 	hello, err := w.hearHello()
+	if !stop() {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func (r *connRequest) accept(ctx context.Context, q *queuePair, p verbs.ConnPara
 	}
 	info.InitiatorDepth = min(p.InitiatorDepth, int(r.hello.resources))
 	info.ResponderResources = min(p.ResponderResources, int(r.hello.depth))
-	stop := context.AfterFunc(ctx, func() { w.conn.SetWriteDeadline(past) })
 	w.conn.SetWriteDeadline(time.Now().Add(r.dev.cfg.HandshakeTimeout))
+	stop := context.AfterFunc(ctx, func() { w.conn.SetWriteDeadline(past) })
 	err := w.sayHello(&hello{
 		maxSend: r.dev.attrs.MaxMessageSize, resources: uint16(info.ResponderResources), depth: uint16(info.InitiatorDepth), private: p.PrivateData,
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -19,13 +20,18 @@ type side struct {
 	wake <-chan struct{}
 	lost <-chan struct{}
 	wcs  [64]verbs.WC
+
+	alarm *time.Timer // of wait: one, to allocate nothing
 }
 
 const sideBytes = 1 << 20
 
+// hung is when what can only be slow is taken to stand still.
+const hung = 30 * time.Second
+
 func newSide(t testing.TB, dev *rdmatcp.Device) *side {
 	t.Helper()
-	s := &side{dev: dev}
+	s := &side{dev: dev, alarm: time.NewTimer(hung)}
 	var err error
 	must := func() {
 		t.Helper()
@@ -72,14 +78,16 @@ func newPair(t testing.TB) (c, s *side) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		_, err := client.Dial(context.Background(), ln.Addr(), c.qp, nil)
+		_, err := client.Dial(ctx, ln.Addr(), c.qp, nil)
 		done <- err
 	}()
-	req, err := ln.Accept(context.Background())
+	req, err := ln.Accept(ctx)
 	if err == nil {
-		_, err = req.Accept(context.Background(), s.qp, nil)
+		_, err = req.Accept(ctx, s.qp, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -110,8 +118,13 @@ func (s *side) wait(t testing.TB, n int) {
 			s.cq.Arm(false)
 			armed = true
 		default:
-			<-s.wake
-			armed = false
+			s.alarm.Reset(hung)
+			select {
+			case <-s.wake:
+				armed = false
+			case <-s.alarm.C:
+				t.Fatalf("%d completions are missing after %v: %v", n, hung, s.qp.Err())
+			}
 		}
 	}
 }

@@ -101,6 +101,8 @@ func TestIdleMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	defer cancel()
 	before := used()
 	var qps []verbs.QueuePair
 	for range n {
@@ -114,12 +116,12 @@ func TestIdleMemory(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			_, err := client.Dial(context.Background(), ln.Addr(), c, nil)
+			_, err := client.Dial(ctx, ln.Addr(), c, nil)
 			done <- err
 		}()
-		req, err := ln.Accept(context.Background())
+		req, err := ln.Accept(ctx)
 		if err == nil {
-			_, err = req.Accept(context.Background(), s, nil)
+			_, err = req.Accept(ctx, s, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

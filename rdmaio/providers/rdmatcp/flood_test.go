@@ -305,6 +305,8 @@ func TestA16OpenMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	defer cancel()
 	before, sent := heap(), 0
 	var qps []verbs.QueuePair
 	for i := range n {
@@ -315,9 +317,9 @@ func TestA16OpenMessages(t *testing.T) {
 		qps = append(qps, q)
 		q.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: room, Length: 1 << 20}}}})
 		p := &peer{t: t, conn: dialFrom(t, "127.0.0.1", ln.Addr()), id: uint64(i)}
-		req, err := ln.Accept(context.Background())
+		req, err := ln.Accept(ctx)
 		if err == nil {
-			_, err = req.Accept(context.Background(), q, nil)
+			_, err = req.Accept(ctx, q, nil)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -493,6 +495,8 @@ func TestNothingKeptAtTheEnd(t *testing.T) {
 	ln := listen(t, dev)
 	pd, _ := dev.AllocPD()
 	cq, _ := dev.CreateCQ(2000, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	defer cancel()
 	before := heap()
 	var qps []verbs.QueuePair
 	for range 100 {
@@ -502,9 +506,9 @@ func TestNothingKeptAtTheEnd(t *testing.T) {
 		}
 		qps = append(qps, q)
 		conn := dialFrom(t, "127.0.0.1", ln.Addr())
-		req, err := ln.Accept(context.Background())
+		req, err := ln.Accept(ctx)
 		if err == nil {
-			_, err = req.Accept(context.Background(), q, nil)
+			_, err = req.Accept(ctx, q, nil)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -514,7 +518,7 @@ func TestNothingKeptAtTheEnd(t *testing.T) {
 		q.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}})
 		p.get()
 		conn.Close()
-		for q.State() == verbs.StateConnected {
+		for q.State() == verbs.StateConnected && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 	}

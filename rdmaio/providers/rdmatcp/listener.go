@@ -165,7 +165,7 @@ var errBacklog = errors.New("Config.Backlog requests wait for Accept, or the lis
 
 // greet has the first half of the handshake and queues the request.
 func (l *listener) greet(conn net.Conn) {
-	r, err := l.dev.request(conn, time.Now().Add(l.dev.cfg.HandshakeTimeout))
+	r, err := l.dev.request(context.Background(), conn)
 	if err != nil {
 		l.refused(&l.dev.stats.unmet, conn, err)
 		l.dev.drop(conn)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -240,9 +241,10 @@ func TestManyConnections(t *testing.T) {
 
 // scaleChild is the client's process.
 type scaleChild struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Scanner
+	t       *testing.T
+	process *os.Process
+	in      io.Writer
+	out     *bufio.Scanner
 }
 
 func startScaleClient(t *testing.T, addr string, idle, busy int) *scaleChild {
@@ -261,14 +263,28 @@ func startScaleClient(t *testing.T, addr string, idle, busy int) *scaleChild {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	c := &scaleChild{t, cmd.Process, in, bufio.NewScanner(out)}
 	t.Cleanup(func() {
 		in.Close()
 		if t.Failed() { // it may be waiting for something that does not come
 			cmd.Process.Kill()
 		}
-		cmd.Wait()
+		defer c.within(time.Minute)()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the client's process: %v", err)
+		}
 	})
-	return &scaleChild{t, in, bufio.NewScanner(out)}
+	return c
+}
+
+// within makes the process tell where it stands, and end, if the answer is not
+// called in time.
+func (c *scaleChild) within(limit time.Duration) (done func() bool) {
+	return time.AfterFunc(limit, func() {
+		if c.process.Signal(syscall.SIGQUIT) != nil {
+			c.process.Kill()
+		}
+	}).Stop
 }
 
 func (c *scaleChild) tell(what string) { fmt.Fprintln(c.in, what) }
@@ -276,6 +292,7 @@ func (c *scaleChild) tell(what string) { fmt.Fprintln(c.in, what) }
 // expect waits for a line "what number".
 func (c *scaleChild) expect(what string) (n int) {
 	c.t.Helper()
+	defer c.within(2 * time.Minute)()
 	if !c.out.Scan() {
 		c.t.Fatalf("the client's process ended before %q", what)
 	}
@@ -317,6 +334,8 @@ func TestManyConnectionsClient(t *testing.T) {
 	defer working.close()
 	dial := func(c *crowd, n int) {
 		const together = 32
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
 		var wg sync.WaitGroup
 		left := make(chan struct{}, n)
 		for range n {
@@ -328,7 +347,7 @@ func TestManyConnectionsClient(t *testing.T) {
 				for range left {
 					q, err := c.add()
 					if err == nil {
-						_, err = dev.Dial(context.Background(), addr, q, nil)
+						_, err = dev.Dial(ctx, addr, q, nil)
 					}
 					if err == nil {
 						err = c.send(q)
