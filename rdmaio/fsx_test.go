@@ -1,0 +1,246 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+var (
+	fsxOps  = flag.Int("fsx.ops", 10_000, "`operations` of TestFileIntegrity over each provider")
+	fsxSeed = flag.Uint64("fsx.seed", 1, "`seed` of TestFileIntegrity")
+)
+
+// store is a file whose server does what it is told and has no idea of the model.
+type store struct{ data []byte }
+
+const (
+	opRead = iota
+	opWrite
+	opTruncate
+)
+
+// ServeRPC takes: XID to credentials as in callHeader, operation, offset, length, where the result is to be cut; then
+// the data as counted opaques until all of it is there.
+func (s *store) ServeRPC(r *rdmaio.Request) {
+	m := r.Message
+	word := func(at int) int { return int(binary.BigEndian.Uint32(m[at:])) }
+	op, off, n, cut := word(40), word(44), word(48), word(52)
+	e := replyHeader(uint32(word(0)))
+	grow := func(to int) {
+		if to > len(s.data) {
+			s.data = append(s.data, make([]byte, to-len(s.data))...)
+		}
+	}
+	switch op {
+	case opWrite:
+		grow(off + n)
+		for at, to := 56, off; to < off+n; {
+			k := word(at)
+			to += copy(s.data[to:], m[at+4:][:k])
+			at += 4 + (k+3)&^3
+		}
+	case opTruncate:
+		grow(n)
+		s.data = s.data[:n]
+	}
+	e.words(uint32(len(s.data)))
+	if op == opRead {
+		part := s.data[min(off, len(s.data)):min(off+n, len(s.data))]
+		e.reduce = true
+		cut = min(cut, len(part))
+		for _, p := range [][]byte{part[:cut], part[cut:]} {
+			if e.opaque("item", p); len(p) == 0 { // its place is passed over (R77)
+				e.items = append(e.items, xdr.Item{Position: uint64(len(e.buf) + e.removed), Inline: len(e.buf)})
+			}
+		}
+	}
+	r.Reply(e.message(), nil)
+}
+
+// fsx is one run: a connection, the file, and a model of it.
+type fsx struct {
+	t     *testing.T
+	r     *rand.Rand
+	c     *rdmaio.Conn
+	w     *world
+	model []byte
+	xid   uint32
+	buf   []byte // for results and replies, used again and again
+	noise []byte // what is written
+	did   [7]int // of each kind: four of reads, writes, truncates, connections with chunks
+}
+
+const mostFile = 1<<20 + 3
+
+// size is any number of bytes, small ones as likely as large ones, and often one at an edge.
+func (f *fsx) size(most int) int {
+	n := f.r.IntN(1 << f.r.IntN(21))
+	if f.r.IntN(4) == 0 {
+		n = 1<<f.r.IntN(21) + f.r.IntN(7) - 3
+	}
+	if f.r.IntN(200) == 0 {
+		n = most
+	}
+	return max(0, min(n, most))
+}
+
+func (f *fsx) call(op, off, n, cut int) *enc {
+	f.xid++
+	e := callHeader(f.xid, 0)
+	e.words(uint32(op), uint32(off), uint32(n), uint32(cut))
+	return e
+}
+
+func (f *fsx) do(call *rdmaio.Call) *rdmaio.Reply {
+	f.t.Helper()
+	reply, err := f.c.Call(context.Background(), call)
+	if err != nil {
+		f.t.Fatalf("operation %d: %v", f.xid, err)
+	}
+	if n := f.w.watch.live("client"); n != 0 {
+		f.t.Fatalf("operation %d: %d keys live when its caller has its memory back", f.xid, n)
+	}
+	if got := int(binary.BigEndian.Uint32(reply.Message[24:])); got != len(f.model) {
+		f.t.Fatalf("operation %d: the file has %d bytes, want %d", f.xid, got, len(f.model))
+	}
+	return reply
+}
+
+// write writes in up to four items, some of them eligible.
+func (f *fsx) write() {
+	n := f.size(mostFile)
+	off := f.r.IntN(min(len(f.model)+4096, mostFile-n) + 1)
+	data := f.buf[:n]
+	from := f.r.IntN(len(f.noise) - n)
+	copy(data, f.noise[from:])
+	if end := off + n; end > len(f.model) {
+		f.model = append(f.model, make([]byte, end-len(f.model))...)
+	}
+	copy(f.model[off:], data)
+	e := f.call(opWrite, off, n, 0)
+	for parts := 1 + f.r.IntN(4); n > 0; parts-- {
+		k := n
+		if parts > 1 {
+			k = 1 + f.r.IntN(n)
+		}
+		e.reduce = f.r.IntN(4) > 0
+		e.opaque("item", data[:k])
+		data, n = data[k:], n-k
+	}
+	call := &rdmaio.Call{Message: e.message()}
+	if f.r.IntN(8) == 0 {
+		call.ReplyBuf = make([]byte, 4096) // not needed
+	}
+	f.do(call)
+}
+
+// read reads into up to two places, or into the reply, or in part each.
+func (f *fsx) read() {
+	n := f.size(mostFile)
+	off := f.r.IntN(len(f.model) + 100)
+	want := f.model[min(off, len(f.model)):min(off+n, len(f.model))]
+	cut := f.r.IntN(n + 1)
+	clear(f.buf)
+	call := &rdmaio.Call{Message: f.call(opRead, off, n, cut).message()}
+	kind := f.r.IntN(4)
+	switch kind {
+	case 0: // all in the reply
+		call.ReplyBuf = f.buf[:n+64]
+	case 1: // both in places
+		call.Results = [][]byte{f.buf[:cut], f.buf[cut:n]}
+		call.ReplyBuf = make([]byte, 64)
+	case 2: // the first in its place
+		call.Results = [][]byte{f.buf[:cut]}
+		call.ReplyBuf = f.buf[cut : n+128]
+	case 3: // the second, and a place that nobody needs
+		call.Results = [][]byte{nil, f.buf[:n-cut], make([]byte, 10)}
+		call.ReplyBuf = make([]byte, cut+128)
+	}
+	f.did[kind]++
+	reply := f.do(call)
+	d := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
+	d.Advance(28)
+	d.ReinsertInOrder([]xdr.Site{"item"}, reply.Items)
+	first, err := takeData(d, "item")
+	var second []byte
+	if err == nil {
+		second, err = takeData(d, "item")
+	}
+	if err == nil {
+		err = d.Done()
+	}
+	if got := append(bytes.Clone(first), second...); err != nil || !bytes.Equal(got, want) {
+		f.t.Fatalf("operation %d: read of %d at %d by %d, cut at %d: %d bytes, %v", f.xid, n, off, kind, cut, len(got), err)
+	}
+}
+
+func (f *fsx) truncate() {
+	n := f.size(mostFile)
+	if n > len(f.model) {
+		f.model = append(f.model, make([]byte, n-len(f.model))...)
+	}
+	f.model = f.model[:n]
+	f.do(&rdmaio.Call{Message: f.call(opTruncate, 0, n, 0).message()})
+}
+
+// Reads, writes, extensions and truncations of a file by chance, of 0 bytes to 1 MiB and 3, in every shape that a Call and its
+// reply can have: inline, in chunks of one segment or many, long, and all of it mixed. After each the server has what
+// a model has, to the byte, and no key is live (R13, R46, R54, R64, R75, R88, R95, R100, R102, R285). Over each provider; with other
+// thresholds and segments from time to time.
+func TestFileIntegrity(t *testing.T) { overEach(t, fileIntegrity) }
+
+func fileIntegrity(t *testing.T, w *world) {
+	s := &store{}
+	r := rand.New(rand.NewPCG(*fsxSeed, 0))
+	f := &fsx{t: t, r: r, w: w, buf: make([]byte, mostFile+256), noise: pattern(2*mostFile, *fsxSeed)}
+	w.serve(s, &rdmaio.Config{InlineSend: 8192, InlineRecv: 8192})
+	for done, runs := 0, 20; done < *fsxOps; {
+		inlineSize := 1024 << r.IntN(4)
+		c, err := rdmaio.Dial(context.Background(), w.client, w.addr, &rdmaio.Config{
+			InlineSend: inlineSize, InlineRecv: inlineSize, SegmentSize: []int{0, 1 << 20, 100_000, 65_537, 33_333}[r.IntN(5)],
+			RemoteInvalidate: r.IntN(3) - 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.c = c
+		for range max(1, *fsxOps/runs) {
+			switch n := r.IntN(20); {
+			case n < 9:
+				f.read()
+			case n < 18:
+				f.write()
+				f.did[4]++
+			default:
+				f.truncate()
+				f.did[5]++
+			}
+			if done++; done%100 == 0 && !bytes.Equal(s.data, f.model) {
+				t.Fatalf("operation %d: the server has another file", f.xid)
+			}
+		}
+		st := c.Stats()
+		f.did[6] += int(min(st.Registrations, 1))
+		if st.Faults != 0 || st.Errors != 0 || st.InFlight != 0 {
+			t.Errorf("%+v", st)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if !bytes.Equal(s.data, f.model) {
+		t.Error("the server has another file")
+	}
+	for kind, n := range f.did {
+		if n == 0 {
+			t.Errorf("kind %d never happened: %v", kind, f.did)
+		}
+	}
+}
