@@ -576,9 +576,7 @@ func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 			if !yield(i, OperationView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Body)(nil).SkipXDR(nil, v, xdr.SkipOptional(v, off, func(off int) int {
-				return xdr.Skip((*Account)(nil).SkipXDR(nil, v, off))
-			})))
+			off = xdr.Skip((*Operation)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
@@ -645,9 +643,7 @@ func (v BumpedView) Inner() SignedView {
 func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 	return func(yield func(int, DecoratedView) bool) {
 		off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-		off = xdr.SkipArray(v, xdr.Skip((*Transaction)(nil).SkipXDR(nil, v, off+8)), func(off int) int {
-			return xdr.SkipOpaque(v, off+4)
-		})
+		off = xdr.Skip((*Signed)(nil).SkipXDR(nil, v, off+8))
 		off += 4
 		for i := range int(xdr.Uint32(v, off-4)) {
 			if !yield(i, DecoratedView(v[off:])) {

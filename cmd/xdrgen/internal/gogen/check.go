@@ -1,6 +1,8 @@
 package gogen
 
 import (
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -11,30 +13,30 @@ import (
 
 // pure reports whether every value of t has the same size and any bytes will
 // do: there is nothing to refuse but their want.
-func pure(t *ir.Type) bool {
+func (g *gen) pure(t *ir.Type) bool {
 	switch t.Kind {
 	case ir.Int, ir.Uint, ir.Hyper, ir.Uhyper, ir.Float, ir.Double, ir.Quad:
 		return true
 	case ir.FixedOpaque:
 		return t.Len%4 == 0
 	case ir.FixedArray:
-		return pure(t.Elem)
+		return g.pure(t.Elem)
 	case ir.Ref:
 		switch t.Ref.Kind {
 		case ir.Enum:
 			return t.Ref.Open
 		case ir.Typedef:
-			return pure(t.Ref.Type)
+			return g.pure(t.Ref.Type)
 		case ir.Struct:
 			if t.Ref.List != nil || t.Ref.Recursive {
 				return false
 			}
-			for _, f := range t.Ref.Fields {
-				if !pure(f.Type) {
-					return false
-				}
+			is, ok := g.pures[t.Ref]
+			if !ok {
+				is = !slices.ContainsFunc(t.Ref.Fields, func(f *ir.Field) bool { return !g.pure(f.Type) })
+				g.pures[t.Ref] = is
 			}
-			return true
+			return is
 		}
 	}
 	return false
@@ -45,36 +47,44 @@ func pure(t *ir.Type) bool {
 const passLimit = 8
 
 // checkWeight counts the steps of code of a check-only reader of d.
-func checkWeight(d *ir.Decl) int {
+func (g *gen) checkWeight(d *ir.Decl) int {
 	if d.Recursive || d.Kind != ir.Struct && d.Kind != ir.Union {
 		return never
 	}
-	n := 0
+	n, ok := g.checks[d]
+	if !ok {
+		n = min(g.sumCheckWeight(d), never)
+		g.checks[d] = n
+	}
+	return n
+}
+
+func (g *gen) sumCheckWeight(d *ir.Decl) (n int) {
 	for _, f := range structFields(d) {
-		n += typeCheckWeight(f.Type)
+		n += g.typeCheckWeight(f.Type)
 	}
 	if d.Kind == ir.Union {
 		n += 2
 	}
 	for _, a := range d.Arms {
 		if a.Field != nil {
-			n += typeCheckWeight(a.Field.Type)
+			n += g.typeCheckWeight(a.Field.Type)
 		}
 	}
 	return n
 }
 
-func typeCheckWeight(t *ir.Type) int {
+func (g *gen) typeCheckWeight(t *ir.Type) int {
 	u := t.Underlying()
 	switch {
-	case pure(t):
-		return 0
+	case g.pure(t) && g.steps(t) >= 0:
+		return 0 // a length check, with what stands beside it
 	case u.Kind == ir.Opaque, u.Kind == ir.String:
 		return 3
 	case u.Elem != nil:
-		return 2 + typeCheckWeight(u.Elem)
+		return 2 + g.typeCheckWeight(u.Elem)
 	case u.Kind == ir.Ref && u.Ref.Kind != ir.Enum, u.Kind == ir.ListOf, u.Kind == ir.ListHead:
-		return 2 + checkWeight(u.Ref)
+		return 2 + g.checkWeight(u.Ref)
 	}
 	return 1
 }
@@ -101,7 +111,7 @@ func (i *index) count(n jen.Code, body []jen.Code) jen.Code {
 // passFixed steps over an array of fixed length that is no part of a run.
 func (r *getter) passFixed(t *ir.Type, v place) {
 	i := &index{name: r.vars.name("i")}
-	if pure(t.Elem) && steps(t.Elem, flatLimit) >= 0 {
+	if r.g.pure(t.Elem) && r.g.steps(t.Elem) >= 0 {
 		// Short input is refused at the element that it ends in, as a decoder does.
 		size := fixedLen(t.Elem)
 		left := r.vars.name("left")
@@ -129,7 +139,7 @@ func (r *getter) passFixed(t *ir.Type, v place) {
 // enough for.
 func (r *getter) passElements(elem *ir.Type, n string, v place) {
 	count := jen.Int().Call(jen.Id(n))
-	if pure(elem) && r.each == nil {
+	if r.g.pure(elem) && r.each == nil {
 		if size := fixedLen(elem); size > 0 {
 			r.stmt(jen.Id(r.off).Op("+=").Add(count).Op("*").Lit(size))
 		}
@@ -137,7 +147,7 @@ func (r *getter) passElements(elem *ir.Type, n string, v place) {
 	}
 	i := &index{name: r.vars.name("i")}
 	body := r.block(func(q *getter) {
-		q.checked = elem.Size.Fixed() && steps(elem, flatLimit) >= 0
+		q.checked = elem.Size.Fixed() && r.g.steps(elem) >= 0
 		q.get(elem, v.elem(nil, i.x))
 	})
 	if r.each != nil {

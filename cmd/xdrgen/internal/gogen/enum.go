@@ -38,7 +38,7 @@ func (g *gen) enum(d *ir.Decl) {
 		jen.Return(jen.Lit(d.Name+"(").Op("+").Qual("strconv", "Itoa").Call(jen.Int().Call(jen.Id("v"))).Op("+").Lit(")")),
 	)
 	g.f.Comment("// Valid reports whether v is an enumerator.")
-	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Block(jen.Return(validExpr(d)))
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Block(g.valid(d)...)
 
 	t := &ir.Type{Kind: ir.Ref, Ref: d, Size: ir.Size{Min: 4, Max: 4}}
 	deref := func(v place) place {
@@ -53,15 +53,50 @@ func (g *gen) enum(d *ir.Decl) {
 	})
 }
 
-// validExpr compares v with the ranges of consecutive enumerators.
-func validExpr(d *ir.Decl) jen.Code {
+const (
+	fewRanges = 24 // ranges of enumerators that are compared one by one
+	caseNames = 4  // enumerators in a line
+)
+
+// valid tells whether v is an enumerator: by the ranges of consecutive ones, or
+// where there are many by a switch, in which the compiler searches.
+func (g *gen) valid(d *ir.Decl) []jen.Code {
+	x, ranges := validExpr(d)
+	if ranges <= fewRanges {
+		return []jen.Code{jen.Return(x)}
+	}
+	var cases, names []jen.Code
+	line := func() {
+		cases = append(cases, jen.Case(names...).Block(jen.Return(jen.True())))
+		names = nil
+	}
+	seen := map[int32]bool{}
+	for _, m := range d.Members {
+		if seen[m.Value] {
+			continue
+		}
+		seen[m.Value] = true
+		if names = append(names, jen.Id(g.names.member[m])); len(names) == caseNames {
+			line()
+		}
+	}
+	if len(names) > 0 {
+		line()
+	}
+	return []jen.Code{jen.Switch(jen.Id("v")).Block(cases...), jen.Return(jen.False())}
+}
+
+// validExpr compares v with the ranges of consecutive enumerators, and counts
+// them. It has no more than are compared.
+func validExpr(d *ir.Decl) (*jen.Statement, int) {
 	vals := make([]int, 0, len(d.Members))
 	for _, m := range d.Members {
 		vals = append(vals, int(m.Value))
 	}
 	sort.Ints(vals)
 	var x *jen.Statement
-	for i := 0; i < len(vals); {
+	ranges := 0
+	for i := 0; i < len(vals) && ranges <= fewRanges; ranges++ {
 		j := i
 		for j+1 < len(vals) && vals[j+1] <= vals[j]+1 {
 			j++
@@ -82,5 +117,5 @@ func validExpr(d *ir.Decl) jen.Code {
 		}
 		i = j + 1
 	}
-	return x
+	return x, ranges
 }

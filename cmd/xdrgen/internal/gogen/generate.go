@@ -81,6 +81,10 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 		uses:      map[*ir.Decl]int{},
 		procClash: map[string]bool{},
 		weights:   map[*ir.Decl]int{},
+		nested:    map[*ir.Decl]int{},
+		flat:      map[*ir.Decl]int{},
+		pures:     map[*ir.Decl]bool{},
+		checks:    map[*ir.Decl]int{},
 		bound:     map[*ir.Decl]bound{},
 		excesses:  map[excessOf]excess{},
 		sames:     map[bool]*piece{},
@@ -148,6 +152,10 @@ type gen struct {
 	uses      map[*ir.Decl]int  // places that use it, in this unit
 	procClash map[string]bool   // procedure names used in several programs
 	weights   map[*ir.Decl]int  // steps of code, once counted
+	nested    map[*ir.Decl]int  // what declLoops found
+	flat      map[*ir.Decl]int  // what steps found
+	pures     map[*ir.Decl]bool // what pure found
+	checks    map[*ir.Decl]int  // what checkWeight found
 
 	bound    map[*ir.Decl]bound
 	excesses map[excessOf]excess

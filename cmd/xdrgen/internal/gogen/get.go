@@ -204,11 +204,11 @@ func (r *getter) ref(t *ir.Type, v place) {
 		}
 	case d.Kind == ir.Typedef && (r.g.inlined(d) || v.site != nil):
 		r.typedef(d, v)
-	case d.Kind == ir.Struct && d.List == nil && (r.g.inlined(d) || steps(t, flatLimit) >= 0):
+	case d.Kind == ir.Struct && d.List == nil && (r.g.inlined(d) || r.g.steps(t) >= 0):
 		r.within(d, v)
 	case d.Kind == ir.Union && r.g.inlined(d):
 		r.within(d, v)
-	case r.check && checkWeight(d) <= passLimit:
+	case r.check && r.g.checkWeight(d) <= passLimit:
 		// The runs must be those of the decoder, which calls: or short input would
 		// be refused with other words.
 		r.flush()

@@ -9,7 +9,7 @@ import (
 // This file is the part of getter for arrays, optional data and lists.
 
 func (r *getter) fixedArray(t *ir.Type, v place) {
-	if steps(t, flatLimit) >= 0 {
+	if r.g.steps(t) >= 0 {
 		for i := 0; i < int(t.Len); i++ {
 			i := i
 			r.get(t.Elem, v.elem(func() *jen.Statement { return v.x().Index(jen.Lit(i)) },
@@ -30,7 +30,7 @@ func (r *getter) fixedArray(t *ir.Type, v place) {
 func (r *getter) loop(elem *ir.Type, v place, ready bool) {
 	l := r.g.each(r.vars, elem, v)
 	body := r.block(func(q *getter) {
-		q.checked = ready && steps(elem, flatLimit) >= 0
+		q.checked = ready && r.g.steps(elem) >= 0
 		q.get(elem, l.elem)
 	})
 	r.stmt(l.loop(body)...)

@@ -297,6 +297,14 @@ func (g *gen) basicConversion(d *ir.Decl) expr {
 	return nil
 }
 
+// named follows the typedefs that are aliases.
+func named(d *ir.Decl) *ir.Decl {
+	for d.Kind == ir.Typedef && isAlias(d) && resolve(d.Type).Kind == ir.Ref {
+		d = resolve(d.Type).Ref
+	}
+	return d
+}
+
 // isAlias reports whether typedef d is only another name for a Go type that
 // has its methods already, or cannot have any.
 func isAlias(d *ir.Decl) bool {

@@ -21,6 +21,10 @@ type putter struct {
 	w    bool // w is declared in this block
 }
 
+// longSpan is how many parts a span has at most: each check says where it stands
+// by the sizes of all before it.
+const longSpan = 16
+
 // stretch is a part of a span: a run of n bytes, or opaque data.
 type stretch struct {
 	n    int
@@ -153,7 +157,7 @@ func (p *putter) ref(t *ir.Type, v place) {
 		p.word(jen.Uint32().Call(v.x()))
 	case d.Kind == ir.Typedef && (p.g.inlined(d) || v.site != nil):
 		p.put(p.g.underTypedef(d, v))
-	case d.Kind == ir.Struct && d.List == nil && (p.g.inlined(d) || steps(t, flatLimit) >= 0):
+	case d.Kind == ir.Struct && d.List == nil && (p.g.inlined(d) || p.g.steps(t) >= 0):
 		for _, f := range d.Fields {
 			p.put(f.Type, p.g.field(v, f))
 		}
@@ -231,7 +235,9 @@ func (p *putter) opaque(t *ir.Type, v place) {
 	p.word(jen.Uint32().Call(jen.Len(v.x())))
 	if v.site == nil {
 		p.endRun()
-		p.span = append(p.span, stretch{data: v.x})
+		if p.span = append(p.span, stretch{data: v.x}); len(p.span) >= longSpan {
+			p.flush()
+		}
 		return
 	}
 	p.flush()
@@ -244,7 +250,7 @@ func (p *putter) opaque(t *ir.Type, v place) {
 }
 
 func (p *putter) fixedArray(t *ir.Type, v place) {
-	if n := steps(t, flatLimit); n >= 0 {
+	if n := p.g.steps(t); n >= 0 {
 		for i := 0; i < int(t.Len); i++ {
 			i := i
 			p.put(t.Elem, v.elem(func() *jen.Statement { return v.x().Index(jen.Lit(i)) },

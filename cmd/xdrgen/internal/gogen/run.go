@@ -142,8 +142,8 @@ const (
 )
 
 // steps counts the steps of code that a flat type unrolls to, or is negative
-// where it is over the limit or not of fixed size.
-func steps(t *ir.Type, limit int) int {
+// where it is over flatLimit or not of fixed size.
+func (g *gen) steps(t *ir.Type) int {
 	switch t.Kind {
 	case ir.Bool, ir.Int, ir.Uint, ir.Hyper, ir.Uhyper, ir.Float, ir.Double, ir.Quad:
 		return 1
@@ -153,8 +153,8 @@ func steps(t *ir.Type, limit int) int {
 		}
 		return 1
 	case ir.FixedArray:
-		n := steps(t.Elem, limit)
-		if n < 0 || uint64(n)*t.Len > uint64(limit) {
+		n := g.steps(t.Elem)
+		if n < 0 || uint64(n)*t.Len > flatLimit {
 			return -1
 		}
 		return n * int(t.Len)
@@ -163,22 +163,27 @@ func steps(t *ir.Type, limit int) int {
 		case ir.Enum:
 			return 1
 		case ir.Typedef:
-			return steps(t.Ref.Type, limit)
+			return g.steps(t.Ref.Type)
 		case ir.Struct:
 			if t.Ref.List != nil || t.Ref.Recursive {
 				return -1
 			}
-			return sumSteps(t.Ref.Fields, limit)
+			n, ok := g.flat[t.Ref]
+			if !ok {
+				n = g.sumSteps(t.Ref.Fields)
+				g.flat[t.Ref] = n
+			}
+			return n
 		}
 	}
 	return -1
 }
 
-func sumSteps(fs []*ir.Field, limit int) int {
+func (g *gen) sumSteps(fs []*ir.Field) int {
 	sum := 0
 	for _, f := range fs {
-		n := steps(f.Type, limit)
-		if n < 0 || sum+n > limit {
+		n := g.steps(f.Type)
+		if n < 0 || sum+n > flatLimit {
 			return -1
 		}
 		sum += n
@@ -186,10 +191,50 @@ func sumSteps(fs []*ir.Field, limit int) int {
 	return sum
 }
 
+// deepest is how many loops stand in each other where all are inlined.
+const deepest = 6
+
+// deep reports whether the arrays and lists in each other of type t are too many
+// to be inlined.
+func (g *gen) deep(t *ir.Type) bool { return g.loops(t) > deepest }
+
+// loops counts the arrays, lists and optional data in each other of type t.
+func (g *gen) loops(t *ir.Type) int {
+	switch t.Kind {
+	case ir.FixedArray, ir.Array, ir.Optional:
+		return 1 + g.loops(t.Elem)
+	case ir.ListOf, ir.ListHead:
+		return 1 + g.declLoops(t.Ref)
+	case ir.Ref:
+		return g.declLoops(t.Ref)
+	}
+	return 0
+}
+
+func (g *gen) declLoops(d *ir.Decl) int {
+	n, ok := g.nested[d]
+	if ok || d.Recursive {
+		return n
+	}
+	if d.Kind == ir.Typedef {
+		n = g.loops(d.Type)
+	}
+	for _, f := range structFields(d) {
+		n = max(n, g.loops(f.Type))
+	}
+	for _, a := range d.Arms {
+		if a.Field != nil {
+			n = max(n, g.loops(a.Field.Type))
+		}
+	}
+	g.nested[d] = n
+	return n
+}
+
 // weight counts the steps of code that a type of any size takes where it is
 // inlined.
 func (g *gen) weight(t *ir.Type) int {
-	if n := steps(t, flatLimit); n >= 0 {
+	if n := g.steps(t); n >= 0 {
 		return n
 	}
 	switch t.Kind {
@@ -198,6 +243,9 @@ func (g *gen) weight(t *ir.Type) int {
 	case ir.Opaque, ir.String:
 		return 4
 	case ir.FixedArray, ir.Array:
+		if g.deep(t) {
+			return never
+		}
 		return 4 + g.weight(t.Elem)
 	case ir.ListOf, ir.ListHead:
 		return 4 + g.fieldsWeight(t.Ref.List.Elem)

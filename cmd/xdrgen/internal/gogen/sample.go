@@ -9,11 +9,17 @@ import (
 
 // wirer makes valid encodings of random values out of the ir alone, so that
 // what the generated tests hold the generated code against does not come from it.
+//
+// Types that hold each other twice and twice again have encodings without end:
+// beyond largeWire bytes, values are as small as their types allow.
 type wirer struct {
 	r    *rand.Rand
 	c    bool // for C: strings are letters, numbers fit a char
 	deep int  // how many levels of optional, list and array may still open
 }
+
+// largeWire is the length that random encodings are kept near.
+const largeWire = 1 << 14
 
 func (w *wirer) typ(b []byte, t *ir.Type) []byte {
 	switch t.Kind {
@@ -31,7 +37,7 @@ func (w *wirer) typ(b []byte, t *ir.Type) []byte {
 	case ir.FixedOpaque:
 		return w.bytes(b, int(t.Len))
 	case ir.Opaque, ir.String:
-		n := w.count(t, 40)
+		n := w.count(b, t, 40)
 		b = w.bytes(word(b, uint32(n)), n)
 		if w.c && t.Kind == ir.String {
 			for i := range n {
@@ -45,19 +51,19 @@ func (w *wirer) typ(b []byte, t *ir.Type) []byte {
 		}
 		return b
 	case ir.Array:
-		n := w.count(t, 4)
+		n := w.count(b, t, 4)
 		b = word(b, uint32(n))
 		return w.nested(b, n, func(b []byte) []byte { return w.typ(b, t.Elem) })
 	case ir.Optional:
-		n := w.count(t, 1)
+		n := w.count(b, t, 1)
 		return w.nested(word(b, uint32(n)), n, func(b []byte) []byte { return w.typ(b, t.Elem) })
 	case ir.ListOf:
-		n := w.count(t, 4)
+		n := w.count(b, t, 4)
 		b = w.nested(b, n, func(b []byte) []byte { return w.fields(word(b, 1), t.Ref.List.Elem) })
 		return word(b, 0)
 	case ir.ListHead:
 		b = w.fields(b, t.Ref.List.Elem)
-		n := w.count(t, 3)
+		n := w.count(b, t, 3)
 		b = w.nested(b, n, func(b []byte) []byte { return w.fields(word(b, 1), t.Ref.List.Elem) })
 		return word(b, 0)
 	}
@@ -74,14 +80,25 @@ func (w *wirer) nested(b []byte, n int, item func([]byte) []byte) []byte {
 	return b
 }
 
-func (w *wirer) count(t *ir.Type, most int) int {
-	if w.deep <= 0 {
+func (w *wirer) count(b []byte, t *ir.Type, most int) int {
+	if w.deep <= 0 || len(b) > largeWire || elemMin(t) > largeWire {
 		return 0
 	}
 	if t.Bounded && t.Max < uint64(most) {
 		most = int(t.Max)
 	}
 	return w.r.IntN(most + 1)
+}
+
+// elemMin is how many bytes an element of t takes at least.
+func elemMin(t *ir.Type) uint64 {
+	switch {
+	case t.Elem != nil:
+		return t.Elem.Size.Min
+	case t.Kind == ir.ListOf || t.Kind == ir.ListHead:
+		return declSize(t.Ref).Min
+	}
+	return 0
 }
 
 func (w *wirer) bytes(b []byte, n int) []byte {
@@ -116,6 +133,13 @@ func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
 	for len(a.Labels) == 0 && !ok { // a default arm that nothing selects
 		a = d.Arms[w.r.IntN(len(d.Arms))]
 	}
+	if armMin(a) > largeWire || len(b) > largeWire {
+		for _, other := range d.Arms {
+			if armMin(other) < armMin(a) && (len(other.Labels) > 0 || ok) {
+				a = other
+			}
+		}
+	}
 	if len(a.Labels) > 0 {
 		rest = labelWord(a.Labels[w.r.IntN(len(a.Labels))])
 	}
@@ -124,6 +148,14 @@ func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
 		return b
 	}
 	return w.typ(b, a.Field.Type)
+}
+
+// armMin is how many bytes arm a takes at least.
+func armMin(a *ir.Arm) uint64 {
+	if a.Field == nil {
+		return 0
+	}
+	return a.Field.Type.Size.Min
 }
 
 func labelWord(l ir.Label) uint32 {

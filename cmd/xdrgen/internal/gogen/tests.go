@@ -23,8 +23,8 @@ func (g *gen) tests() *jen.File {
 	var rows []jen.Code
 	for _, d := range g.unit.Decls {
 		b, ok := g.bound[d]
-		if !ok {
-			continue
+		if !ok || declSize(d).Min > largeWire {
+			continue // or too large to be tried
 		}
 		name := g.names.decl[d]
 		most := jen.Lit(-1)

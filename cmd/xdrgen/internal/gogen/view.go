@@ -36,6 +36,7 @@ func (g *gen) view(d *ir.Decl) {
 	}
 	at := offset{}
 	for _, f := range structFields(d) {
+		g.shorten(d, &at)
 		var body []jen.Code
 		if u := f.Type.Underlying(); isSeq(u) {
 			// In the iterator, so that the method can be inlined.
@@ -283,6 +284,7 @@ func (g *gen) viewFixed(t *ir.Type, buf string, at offset) *jen.Statement {
 type offset struct {
 	fixed int
 	steps []func() jen.Code // nil while the offset is a constant
+	ways  int               // methods made by shorten
 }
 
 func (o offset) x() *jen.Statement {
@@ -319,6 +321,21 @@ func (g *gen) pass(o *offset, t *ir.Type) {
 	o.fixed = 0
 }
 
+// longWay is how many fields of no fixed size a method for a field steps over
+// itself: beyond, methods share the way, or they would be quadratic in length.
+const longWay = 4
+
+// shorten lets o begin at a method that steps over the fields so far.
+func (g *gen) shorten(d *ir.Decl, o *offset) {
+	if len(o.steps) <= longWay {
+		return
+	}
+	o.ways++
+	name := "way" + strconv.Itoa(o.ways)
+	g.v.Func().Params(jen.Id("v").Id(g.names.view[d])).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
+	o.steps = []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Id("v").Dot(name).Call() }}
+}
+
 // plus is the expression x + n, a number where x is one.
 func plus(x expr, n int) expr {
 	return func() *jen.Statement {
@@ -340,6 +357,9 @@ func (g *gen) skip(t *ir.Type, buf string, at expr) *jen.Statement {
 	}
 	call := func(name string, more ...jen.Code) *jen.Statement {
 		return jen.Qual(xdrPath, name).Call(append([]jen.Code{jen.Id(buf), at()}, more...)...)
+	}
+	if t.Kind == ir.Ref && g.deep(t) {
+		return g.skipDecl(named(t.Ref), buf, at)
 	}
 	switch u.Kind {
 	case ir.Opaque, ir.String:
@@ -364,7 +384,7 @@ func (g *gen) skip(t *ir.Type, buf string, at expr) *jen.Statement {
 		}
 		return call("SkipList", each)
 	}
-	if d := u.Ref; d.Kind == ir.Struct && d.List == nil && !d.Recursive && variable(d) <= 2 {
+	if d := u.Ref; d.Kind == ir.Struct && d.List == nil && !d.Recursive && variable(d) <= 2 && g.declWeight(d) <= onceLimit {
 		for _, f := range d.Fields {
 			from := at
 			at = func() *jen.Statement { return g.skip(f.Type, buf, from) }

@@ -11,12 +11,20 @@ import (
 // This file writes iterators over the lists and arrays of a message that is
 // still unchecked: they check what they pass, element by element.
 
+// maxWays is how many iterators a message has at most: each checks all that stands
+// before its list, and there may be more ways than time for them.
+const maxWays = 64
+
 // walks writes an iterator for each list and array that a message of the unit
 // holds once. Messages are the types that no other type holds, and those that a
 // procedure takes or returns.
 func (g *gen) walks() {
 	for _, d := range g.messages() {
-		g.findWays(d, nil, func(way []*ir.Field, t *ir.Type) { g.walk(d, way, t) })
+		w := &ways{max: maxWays}
+		w.decl(d, nil)
+		for _, way := range w.found {
+			g.walk(d, way.fields, way.to)
+		}
 		g.next()
 	}
 }
@@ -49,39 +57,62 @@ func (g *gen) messages() []*ir.Decl {
 	return out
 }
 
-// findWays calls found for each way from d to a list or array that does not lead
+// ways finds the ways from a declaration to a list or array that do not lead
 // through another one, nor through a type that contains itself.
-func (g *gen) findWays(d *ir.Decl, way []*ir.Field, found func(way []*ir.Field, t *ir.Type)) {
-	if d.Recursive {
-		return
-	}
-	var look func(t *ir.Type, way []*ir.Field)
-	look = func(t *ir.Type, way []*ir.Field) {
-		switch u := t.Underlying(); u.Kind {
-		case ir.Array, ir.ListOf, ir.ListHead:
-			found(way, u)
-		case ir.Optional:
-			look(u.Elem, way)
-		case ir.Ref:
-			if u.Ref.Kind != ir.Enum {
-				g.findWays(u.Ref, way, found)
-			}
+type ways struct {
+	found []way
+	max   int
+	none  map[*ir.Decl]bool // leads nowhere
+}
+
+// way is the fields that lead to the list or array of type to.
+type way struct {
+	fields []*ir.Field
+	to     *ir.Type
+}
+
+func (w *ways) typ(t *ir.Type, on []*ir.Field) {
+	switch u := t.Underlying(); u.Kind {
+	case ir.Array, ir.ListOf, ir.ListHead:
+		w.found = append(w.found, way{on, u})
+	case ir.Optional:
+		w.typ(u.Elem, on)
+	case ir.Ref:
+		if u.Ref.Kind != ir.Enum {
+			w.decl(u.Ref, on)
 		}
 	}
-	on := func(f *ir.Field) []*ir.Field { return append(way[:len(way):len(way)], f) }
+}
+
+func (w *ways) decl(d *ir.Decl, on []*ir.Field) {
+	if d.Recursive || w.none[d] {
+		return
+	}
+	had := len(w.found)
+	field := func(f *ir.Field) {
+		if len(w.found) < w.max {
+			w.typ(f.Type, append(on[:len(on):len(on)], f))
+		}
+	}
 	switch d.Kind {
 	case ir.Typedef:
-		look(d.Type, way)
+		w.typ(d.Type, on)
 	case ir.Struct:
 		for _, f := range structFields(d) {
-			look(f.Type, on(f))
+			field(f)
 		}
 	case ir.Union:
 		for _, a := range d.Arms {
 			if a.Field != nil {
-				look(a.Field.Type, on(a.Field))
+				field(a.Field)
 			}
 		}
+	}
+	if len(w.found) == had && had < w.max {
+		if w.none == nil {
+			w.none = map[*ir.Decl]bool{}
+		}
+		w.none[d] = true
 	}
 }
 

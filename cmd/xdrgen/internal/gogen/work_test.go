@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,8 +14,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
-// generateText takes a text through the whole compiler.
-func generateText(t *testing.T, text string) {
+// generateText takes a text through the whole compiler, and returns how long the
+// Go files are.
+func generateText(t *testing.T, text string) (bytes int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.x")
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
@@ -24,9 +26,14 @@ func generateText(t *testing.T, text string) {
 	if err != nil || r.Unit == nil {
 		t.Fatal(err, r.Diags)
 	}
-	if _, diags, err := Generate(r.Unit, r.Bind, Options{Package: "a"}); err != nil || len(diags) > 0 {
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: "a", Tests: true})
+	if err != nil || len(diags) > 0 {
 		t.Fatal(err, diags)
 	}
+	for _, f := range files {
+		bytes += len(f.Content)
+	}
+	return bytes
 }
 
 // repeat joins n texts that format makes of their numbers.
@@ -38,8 +45,19 @@ func repeat(n int, format string) string {
 	return b.String()
 }
 
+// chain is a text in which each declaration names the one before it, as #-.
+func chain(n int, first, format string) string {
+	var b strings.Builder
+	b.WriteString(first)
+	for i := 1; i < n; i++ {
+		s := strings.ReplaceAll(format, "#-", fmt.Sprint(i-1))
+		b.WriteString(strings.ReplaceAll(s, "#", fmt.Sprint(i)))
+	}
+	return b.String()
+}
+
 // TestWorkGrowsWithInput doubles large inputs: what is quadratic would take four
-// times the allocations.
+// times the allocations, or make four times the Go.
 func TestWorkGrowsWithInput(t *testing.T) {
 	tests := []struct {
 		name string
@@ -60,15 +78,42 @@ func TestWorkGrowsWithInput(t *testing.T) {
 		{"types that hold each other", 100, func(n int) string {
 			return "struct s { int v; };" + repeat(n, "struct n# { int v; n# *next; s *b; n"+fmt.Sprint(n-1)+" *last; };")
 		}},
+		{"sparse enumerators", 1000, func(n int) string { return "enum e {" + repeat(n, "E# = #7,") + "LAST = -1};" }},
+		{"fields of variable size", 300, func(n int) string { return "struct s {" + repeat(n, "int i#; string s#<>;") + "};" }},
+		{"arrays of variable size", 100, func(n int) string { return "typedef string t<>; struct s {" + repeat(n, "t a#<>;") + "};" }},
+		{"chain of structs", 100, func(n int) string {
+			return chain(n, "struct s0 { int v; };", "struct s# { int v; s#- p; };")
+		}},
+		{"chain of structs with arrays of fixed length", 200, func(n int) string {
+			return chain(n, "struct s0 { int v[100]; };", "struct s# { int v[100]; s#- p; };")
+		}},
+		{"chain of structs of variable size", 100, func(n int) string {
+			return chain(n, "struct s0 { string v<>; };", "struct s# { int v; s#- p; };")
+		}},
+		{"chain of unions", 100, func(n int) string {
+			return chain(n, "struct s0 { string v<>; };", "union s# switch (int d) { case 1: s#- p; default: void; };")
+		}},
+		{"chain of arrays of structs", 100, func(n int) string {
+			return chain(n, "struct s0 { int v; };", "struct s# { s#- p<>; };")
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			count := func(n int) float64 {
+			count := func(n int) (bytes int, allocs uint64) {
 				text := tt.text(n)
-				return testing.AllocsPerRun(1, func() { generateText(t, text) })
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				bytes = generateText(t, text)
+				runtime.ReadMemStats(&after)
+				return bytes, after.Mallocs - before.Mallocs
 			}
-			if once, twice := count(tt.n), count(2*tt.n); twice > 3*once {
-				t.Errorf("%.0f allocations for %d, %.0f for twice as many: want less than three times", once, tt.n, twice)
+			once, allocs := count(tt.n)
+			twice, moreAllocs := count(2 * tt.n)
+			if twice > 3*once {
+				t.Errorf("%d bytes of Go for %d, %d for twice as many: want less than three times", once, tt.n, twice)
+			}
+			if moreAllocs > 3*allocs {
+				t.Errorf("%d allocations for %d, %d for twice as many: want less than three times", allocs, tt.n, moreAllocs)
 			}
 		})
 	}
@@ -83,6 +128,12 @@ func TestManyWays(t *testing.T) {
 		fmt.Fprintf(&b, "struct s%d {%s};\n", i, repeat(n, "s# *p#;"))
 	}
 	generateText(t, b.String())
+	generateText(t, chain(30, "struct s0 { int v; };", "struct s# { s#- *a; s#- *b; };"))
+	generateText(t, chain(30, "struct s0 { string v<>; };", "union s# switch (int d) { case 1: s#- a; case 2: s#- b; default: void; };"))
+	generateText(t, chain(30, "struct s0 { string v<>; };", "struct s# { s#- a; union switch (bool b) { case TRUE: s#- c; case FALSE: void; } u; };"))
+	generateText(t, chain(30, "struct s0 { int a<>; };", "struct s# { s#- *a; s#- *b; };"))
+	generateText(t, chain(20, "struct s0 { string v<>; };", "struct s# { s#- a; s#- b; };"))
+	generateText(t, chain(30, "typedef int t0<>;", "typedef t#- t#<>;"))
 }
 
 func TestNameImports(t *testing.T) {
