@@ -43,6 +43,10 @@
 // other find their Receives; and what is to be sent goes in the order in which it was asked for, so that neither
 // direction waits for more of the other than was there before it. Keys are ended by the peer for forward Calls only.
 //
+// A direction begins with one Call, and has more at a time only when the Reply to it told how many (RFC 8166 §3.3.3). So a chain of
+// handlers that each wait for a Call the other way (Config.Blocking) must not begin with the first Call of a
+// connection: the third would wait for the Reply to the first.
+//
 // Reverse messages have no chunks unless Config.ReverseChunks is set at both ends: what does not fit
 // inline is a *SizeError where it is sent.
 //

@@ -128,11 +128,10 @@ func (c *replyCache) ServeRPC(r *Request) {
 
 // executed keeps a reply, and answers those who waited for it. nil: there is none.
 func (c *replyCache) executed(cl *clientCache, e *cached, m *Message) {
-	keep := false
+	keep := m != nil && m.bytes() <= c.cfg.MaxReply
 	var reply Message
-	if m != nil {
+	if keep {
 		reply = m.clone()
-		keep = reply.bytes() <= c.cfg.MaxReply
 	}
 	c.mu.Lock()
 	waiting := e.waiting
@@ -147,6 +146,9 @@ func (c *replyCache) executed(cl *clientCache, e *cached, m *Message) {
 		}
 	}
 	c.mu.Unlock()
+	if m != nil && !keep && len(waiting) > 0 {
+		reply = m.clone() // for these, who may send it for longer than the handler's memory is ours
+	}
 	for _, r := range waiting {
 		if m == nil {
 			r.Drop(nil)

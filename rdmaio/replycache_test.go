@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -165,6 +166,31 @@ func TestReplyCacheLimits(t *testing.T) {
 		call(400, 4000)
 		again("too large", 400, 4000, 2)
 	})
+}
+
+// A reply that is not worth keeping costs no copy.
+func TestReplyCacheLarge(t *testing.T) {
+	const size, calls = 1 << 20, 16
+	w := newWorld(t)
+	h := &counted{file: file{t: t, data: pattern(size, 1)}, n: make(map[uint32]int)}
+	w.serve(rdmaio.CacheReplies(h, nil), nil)
+	c, buf := w.dial(nil), make([]byte, size)
+	var before, after runtime.MemStats
+	for i := range calls + 1 {
+		if i == 1 {
+			runtime.ReadMemStats(&before)
+		}
+		if _, err := c.Call(context.Background(), readCall(uint32(i), 0, buf)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if !bytes.Equal(buf, h.data) {
+		t.Error("other data")
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > calls*size/2 {
+		t.Errorf("%d bytes allocated for %d replies of %d", n, calls, size)
+	}
 }
 
 // A storm of lost connections with a cache: each Call is executed exactly once, and each caller gets its result.
