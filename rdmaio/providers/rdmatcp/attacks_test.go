@@ -449,32 +449,3 @@ func TestA10Invalidate(t *testing.T) {
 		}
 	}
 }
-
-// A11: each bit of a message of each type, flipped on the way.
-func TestA11EveryBit(t *testing.T) {
-	a := newArena(t, device(t, rawConfig()), everything)
-	key := a.mr.RKey()
-	for name, script := range map[string]func(p *peer) []byte{
-		"Send": func(p *peer) []byte { return p.whole(segment.Header{}, []byte("ctrl"), []byte("payload")) },
-		"Write": func(p *peer) []byte {
-			return p.whole(segment.Header{Type: segment.Write, BufferID: key}, nil, []byte("payload"))
-		},
-		"Read_Request": func(p *peer) []byte { return access(p, segment.ReadRequest, key, 3, 9) },
-	} {
-		bits := 8 * len(script(&peer{t: t}))
-		for bit := range bits {
-			if (testing.Short() || raceDetector) && bit%5 > 0 {
-				continue
-			}
-			answer, err := a.try(func(p *peer) []byte {
-				b := script(p)
-				b[bit/8] ^= 1 << (bit % 8)
-				return b
-			})
-			if !errors.Is(err, verbs.ErrConnectionBroken) || len(answer) > 0 {
-				t.Errorf("%s, bit %d: %v, %d bytes came back", name, bit, err, len(answer))
-			}
-			a.untouched(name)
-		}
-	}
-}
