@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -337,7 +339,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
 		}, "2 elements returned, 1 offered", false},
 		{"T71, R3: a Reply larger than the Receives of this side", func(call []byte, p *peertest.Peer) []byte {
 			return append(answer(call, 8, 0, good(call), rpc(call)), make([]byte, 1024)...)
-		}, "length error", true},
+		}, "length error|room for 1024", true}, // as the completion tells it, or the queue pair
 		{"T77: a key that nobody gave away is ended", func(call []byte, p *peertest.Peer) []byte {
 			p.SendInvalidate(nil, binary.BigEndian.Uint32(call[28:])^0x5a5a)
 			return nil
@@ -366,7 +368,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
 				if !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("the message was not dropped: %v", err)
 				}
-			case err == nil || !bytes.Contains([]byte(err.Error()), []byte(c.fault)):
+			case err == nil || !slices.ContainsFunc(strings.Split(c.fault, "|"), func(s string) bool { return strings.Contains(err.Error(), s) }):
 				t.Errorf("error %v, want one about %q", err, c.fault)
 			}
 			var ce *rdmaio.CallError
