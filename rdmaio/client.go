@@ -85,6 +85,10 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 // A Call that was in progress when the connection went is sent again on the
 // next one, with the same XID: so a server that keeps a cache of replies executes
 // it once. What it offered before has been invalidated by then, and it offers new keys.
+//
+// A Call that the server never answers keeps its credit, also when its context ends (see Conn.Call; the first of a
+// connection has the only one). When all credits are kept so, further Calls wait until the server
+// answers or the connection is lost: Close and another Client is the way out.
 type Client struct {
 	dev    verbs.Device
 	addr   string
