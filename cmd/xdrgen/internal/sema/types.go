@@ -61,7 +61,11 @@ func (c *compiler) fill(u *unit, s *symbol) {
 // field resolves a declaration that is a field; nil where it is none.
 func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]source.Span) *ir.Field {
 	if f.Type.Kind == syntax.Void {
-		c.report(diag.New(diag.BadVoid, f.Type.Span, "void is no field of %s", where))
+		d := diag.New(diag.BadVoid, f.Type.Span, "void is no field of %s", where)
+		if f.Star {
+			d = d.Helpf("XDR sends what a pointer points to: write its type, or opaque %s<> for bytes", f.Name.Name)
+		}
+		c.report(d)
 		return nil
 	}
 	if f.Name.Name == "" && f.Type.Kind == syntax.Inline && (f.Type.Body.Name.Name != "" || c.unclosedIn(f.Span)) {

@@ -50,6 +50,8 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 		return d.Helpf("write = and the number after the }")
 	case expected == "=" && last.is(")"):
 		return d.Helpf("write = and the number of the procedure after the )")
+	case expected == "switch" && t.is("{") && last.is("union"):
+		return d.Helpf("a union of XDR says which arm it has: write union switch (TYPE NAME) { case VALUE: ... }")
 	case expected == "switch" && t.is("{"):
 		return d.Helpf("a union of XDR says which arm it has: write union %s switch (TYPE NAME) { case VALUE: ... }", last.text)
 	case expected == "case or default":
@@ -74,6 +76,12 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 		return d.Helpf("remove signed: int and hyper have a sign")
 	case strings.HasPrefix(expected, "a number"):
 		return d.Helpf("write a number, or the name of a const or of a member of an enum")
+	case expected == ";" && t.is(":"):
+		return d.Helpf("XDR has no bit-fields: declare a whole number, and its bits as constants")
+	case expected == ";" && t.is("("):
+		return d.Helpf("only the procedures of a version have ( and ): XDR has no functions and no pointers to them")
+	case expected == ";" && last.is("}") && typeWord(toks[0]) && t.kind == tIdent:
+		return d.Helpf("XDR declares types and no variables: remove %s", t.text)
 	case expected == ";":
 		return d.Helpf("end what comes before with ;, or remove %s", t.text)
 	}
@@ -84,6 +92,10 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 func (p *splitter) adviseJunk(d diag.Diagnostic) diag.Diagnostic {
 	t, next, after := p.toks[p.i], p.at(p.i+1), p.at(p.i+2)
 	switch {
+	case t.is("case"), t.is("default"):
+		return d.Helpf("put it into a union, or look for the } that is too many above")
+	case t.kind == tIdent && next.is("("):
+		return d.Helpf("macros with arguments are not expanded: write what %s stands for, or begin the line with %% for C", t.text)
 	case t.is("}"):
 		return d.Helpf("remove it, or look for the { that is missing above")
 	case t.is("import"), t.is("include"), t.is("using"):

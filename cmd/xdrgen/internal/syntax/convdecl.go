@@ -58,6 +58,17 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 // for anything else.
 func (c *converter) wrongType(d *Decl, names []*gName) bool {
 	first := names[0].Token
+	if len(names) == 2 && ofOthers(d.Type.Name) {
+		next := c.at(first)
+		c.report(diag.New(diag.SyntaxError, d.Type.Span, "found %s, expected a type", diag.Quote(d.Type.Name)).
+			Helpf("remove it: fields of XDR have a type and a name only").Replace(c.s.span(d.Type.Span.Start, next.Start), ""))
+		d.Name = c.ident(names[1].Token)
+		d.Type = &Type{Kind: Prim, Name: first.Value, Span: next}
+		if !isKeyword(first.Value) {
+			d.Type.Kind = Named
+		}
+		return true
+	}
 	switch first.Value {
 	case "int", "hyper", "bool", "float", "double":
 	default:
@@ -87,6 +98,15 @@ func (c *converter) wrongType(d *Decl, names []*gName) bool {
 		return false
 	}
 	return true
+}
+
+// ofOthers reports whether a word stands before types in C and other languages.
+func ofOthers(word string) bool {
+	switch word {
+	case "static", "volatile", "inline", "extern", "register", "optional", "required", "repeated":
+		return true
+	}
+	return false
 }
 
 // noSuchType tells words that are types, and none together: unsigned float,

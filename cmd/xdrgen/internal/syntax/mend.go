@@ -28,6 +28,15 @@ func mend(s *scanner, toks []token, k int, expected string) (out []token, ok boo
 		d.Message = "found " + diag.Quote(t.text) + ", expected a name"
 		s.report(d.Helpf("names begin with a letter or _"))
 		return splice(toks, k, k+1, token{tIdent, t.start, t.end, "_" + t.text}), true
+	case expected == ";" && t.is("=") && !toks[0].is("typedef") && tokenAt(toks, k+2).is(";"):
+		d = d.Helpf("XDR has no default values: remove it")
+		s.report(d.Replace(s.span(last.end, toks[k+1].end), ""))
+		return splice(toks, k, k+2), true
+	case parameters(toks, k) > 0:
+		to := parameters(toks, k)
+		d.Span, d.Message = s.span(toks[k-2].start, toks[to].end), "XDR has no types with parameters"
+		s.report(d.Helpf("declare a struct of what one item has, and an array of it with < and >"))
+		return splice(toks, k-2, to+1, token{tKeyword, toks[k-2].start, toks[to].end, "int"}), true
 	case expected == ";" && t.is(":") && wordBefore(toks, k-1):
 		s.report(d.Helpf("XDR has no bit-fields: declare a whole number, and its bits as constants"))
 		if width := tokenAt(toks, k+1); width.kind == tNumber || width.kind == tIdent {
@@ -108,6 +117,23 @@ func wordBefore(toks []token, k int) bool {
 		return !last.is("const") && !last.is("case")
 	}
 	return last.is("*") || last.kind == tIdent && (before.is("{") || before.is(";") || before.is(":") || before.kind == tKeyword)
+}
+
+// parameters returns the > that closes the parameters of a type, map<string, int>
+// as other languages have them, where token k is the first; 0 where it is none.
+func parameters(toks []token, k int) int {
+	if k < 2 || !toks[k-1].is("<") || toks[k].kind != tKeyword {
+		return 0
+	}
+	for to := k; to < len(toks) && !toks[to].is(";"); to++ {
+		if toks[to].is(">") {
+			if tokenAt(toks, to+1).kind == tIdent {
+				return to
+			}
+			break
+		}
+	}
+	return 0
 }
 
 // wholeNumber reports whether a text is a number, of what size ever.

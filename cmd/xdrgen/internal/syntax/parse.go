@@ -106,6 +106,9 @@ func (p *Parser) definition(s *scanner, toks []token) []*Def {
 		if expected == "}" {
 			expected = inBraces(toks, k)
 		}
+		if k > 0 && tokenAt(toks, k).is("{") && toks[k-1].is("union") {
+			expected = "switch"
+		}
 		var again bool
 		if toks, again = repair(s, toks, k, expected); !again {
 			break

@@ -161,6 +161,22 @@ func (p *splitter) wrongBracket(out []token, depth int) (token, bool) {
 	return token{}, false
 }
 
+// constField reports const before a field, which C has.
+func (p *splitter) constField() bool {
+	t, next := p.toks[p.i], p.at(p.i+1)
+	for i := p.i + 1; !p.at(i).is(";"); i++ {
+		if p.at(i).is("=") || i == len(p.toks) || i > p.i+maxField {
+			return false
+		}
+	}
+	p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \"const\", expected a type").
+		Helpf("remove it: fields of XDR have a type and a name only").Replace(source.Span{File: p.f, Start: t.start, End: next.start}, ""))
+	return true
+}
+
+// maxField is how many tokens a field has at most, for a look ahead.
+const maxField = 8
+
 // wordAsName reports a word that begins definitions where the name of one
 // should be, and returns it as a name: an empty one where the word is there
 // twice and the name follows.

@@ -222,6 +222,9 @@ func (p *splitter) collect() []token {
 			}
 		}
 		if p.i > first && p.startsDef(p.i) && !out[len(out)-1].is("(") {
+			if depth > 0 && t.is("const") && p.constField() {
+				continue
+			}
 			if depth > 0 && p.within(column) {
 				p.hoist(out[0])
 				continue
