@@ -90,4 +90,12 @@ var mutants = []mutant{
 	{"a duplicate Call is executed", "rdmaio/replycache.go", "if el, ok := cl.entries[key]; ok {", "if el, ok := cl.entries[key]; ok && el == nil {", ioTests},
 	{"a lost Call is sent again for ever", "rdmaio/retry.go", "losses < 0 ||", "", ioTests},
 	{"no pause between tries to connect", "rdmaio/redial.go", "	c.next = time.Now().Add(", "	_ = time.Now().Add(", ioTests},
+
+	// What raw peers and the watch see.
+	{"an ERROR is answered", "rdmaio/internal/engine/receive.go", "	case m.Kind == header.KindError: // RFC 8166 §4.5: only requesters get one\n		return answer\n", "	case m.Kind == header.KindError:\n		return forward\n", ioTests},
+	{"an ERROR grants nothing", requesterFile, "	case m.Kind == header.KindError, m.Kind == header.KindMsg && typed", "	case m.Kind == header.KindMsg && typed", ioTests},
+	{"inline items have no roundup", "rdmaio/message.go", "			to = append(to, zeros[:pad])\n", "			to = append(to, m.Inline[:pad])\n", ioTests},
+	{"the Reply is looked at before keys end", "rdmaio/call.go", "	// R90, R289, R303: first the keys end, then the memory is looked at.\n", "	if e.LongReply > 0 && e.Err == nil {\n		if err := call.take(e); err != nil {\n			_ = c.conclude(s)\n			return nil, fail(s, err)\n		}\n	}\n", ioTests},
+	{"a read list that is wrong goes on being read", responderFile, "	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)\n", "", ioTests},
+	{"the end of a listener is a secret", "rdmaio/server.go", "if ctx.Err() == nil {", "if false {", ioTests},
 }
