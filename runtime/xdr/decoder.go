@@ -10,8 +10,9 @@ import (
 type Limits struct {
 	// MaxMemory is how many bytes of Go memory the elements, lists and large
 	// union arms of one message may take, beyond what the value reused
-	// already has. Default: 64 for each byte of input and of items out of
-	// line, plus 4096.
+	// already has. Default: for each byte of input and of items out of line
+	// 64, or the type's constant Amplification where that is greater, plus 4096:
+	// enough for whatever the type can hold.
 	MaxMemory int
 	// MaxElements limits arrays whose elements take no bytes on the wire.
 	// Default: 65536.
@@ -59,6 +60,7 @@ type Decoder struct {
 	alias  bool
 	used   bool   // one of the following is not as after Reset
 	mem    uint64 // bytes charged to the budget
+	rate   uint64 // bytes of budget for each byte of the message, where above the default
 	arena  []byte
 	copied int // bytes of opaque data copied so far
 	slabs  []slab
@@ -96,7 +98,7 @@ func (d *Decoder) Reset(b []byte) {
 // allocated or had items out of line.
 func (d *Decoder) resetUsed() {
 	d.used = false
-	d.mem = 0
+	d.mem, d.rate = 0, 0
 	d.arena, d.copied = nil, 0 // it belongs to the values decoded
 	for _, s := range d.slabs {
 		s.rewind()
@@ -169,10 +171,18 @@ func (d *Decoder) copyBytes(data []byte) []byte {
 	return d.arena[k : k+n : k+n]
 }
 
+// Amplify lets the default budget be rate bytes for each byte of the message, where
+// that is more. For generated code: legal values of some types need as much.
+func (d *Decoder) Amplify(rate uint64) {
+	if rate > max(d.rate, defaultMemoryFactor) {
+		d.rate, d.used = rate, true
+	}
+}
+
 // charge takes the memory of n values of size bytes from the budget. All in 64
 // bits: on a 32-bit machine the product may not fit an int.
 func (d *Decoder) charge(n, size, off int) error {
-	left := (uint64(len(d.Buf))+d.outside)*defaultMemoryFactor + defaultMemoryBase
+	left := (uint64(len(d.Buf))+d.outside)*max(d.rate, defaultMemoryFactor) + defaultMemoryBase
 	if d.opt != nil && d.opt.Limits.MaxMemory != 0 {
 		left = uint64(limit(d.opt.Limits.MaxMemory, 0))
 	}

@@ -36771,6 +36771,7 @@ func (v *COMPOUND4args) EncodeXDR(e *xdr.Encoder) error {
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
 func (v *COMPOUND4args) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Amplify(COMPOUND4argsAmplification)
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }

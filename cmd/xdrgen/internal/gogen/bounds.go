@@ -8,7 +8,14 @@ import (
 
 // bound is what the compiler knows of the extent of a type: the names of the
 // constants that say it.
-type bound struct{ min, max, amp string }
+type bound struct {
+	min, max, amp string
+	rate          int // what amp says, 0 where there is none
+}
+
+// defaultRate is how many bytes for each of the message a Decoder's budget has that
+// is told nothing else.
+const defaultRate = 64
 
 // bounds writes the static bounds of declaration d as constants.
 func (g *gen) bounds(d *ir.Decl) {
@@ -32,6 +39,7 @@ func (g *gen) bounds(d *ir.Decl) {
 		}
 	}
 	if n := g.amplification(d); n > 0 && !size.Fixed() {
+		b.rate = n
 		b.amp = def("Amplification", uint64(n), "bytes of memory that a decoded value hangs on to for each byte of its encoding, at most")
 	}
 	g.bound[d] = b

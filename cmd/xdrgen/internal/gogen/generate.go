@@ -87,7 +87,7 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 		checks:    map[*ir.Decl]int{},
 		bound:     map[*ir.Decl]bound{},
 		excesses:  map[excessOf]excess{},
-		sames:     map[bool]*piece{},
+		sames:     map[sameKind]*piece{},
 	}
 }
 
@@ -159,7 +159,7 @@ type gen struct {
 
 	bound    map[*ir.Decl]bound
 	excesses map[excessOf]excess
-	sames    map[bool]*piece // methods that are the same for all types, without or with reduction
+	sames    map[sameKind]*piece // methods that are the same for all types of a kind
 	eaches   []eachOf
 	needErr  bool // the codec being written uses the variable err
 	sizing   bool // the size being written is that of reduced output

@@ -13,44 +13,56 @@ import (
 // types. It must occur in them nowhere else.
 const nameless = "Name_Less"
 
+// sameKind is what types must have in common for that.
+type sameKind struct {
+	reduced   bool // an Encoder may leave some of a value out of line
+	amplified bool // legal values may need more than the default budget
+}
+
 // same writes the methods of declaration d that are the same for all types. They
 // are a third of the lines, so they are rendered and formatted once.
 func (g *gen) same(d *ir.Decl) {
-	reduced := g.reducible[d]
-	if g.sames[reduced] == nil {
+	b := g.bound[d]
+	kind := sameKind{g.reducible[d], b.rate > defaultRate}
+	if g.sames[kind] == nil {
 		p := &piece{code: g.newPiece()}
-		sameMethods(p.code, nameless, reduced)
+		sameMethods(p.code, nameless, kind)
 		p.err = p.make(&scratch{})
-		g.sames[reduced] = p
+		g.sames[kind] = p
 	}
 	g.codecs.add(g.press, g.f)
 	g.f = g.newPiece()
-	g.codecs.pieces = append(g.codecs.pieces, g.sames[reduced].named(g.names.decl[d]))
+	g.codecs.pieces = append(g.codecs.pieces, g.sames[kind].named(g.names.decl[d], b.amp))
 }
 
-// named is a copy of the piece for the type of that name.
-func (p *piece) named(name string) *piece {
+// named is a copy of the piece for the type of that name, whose amplification is
+// the constant amp.
+func (p *piece) named(name, amp string) *piece {
 	q := &piece{imports: p.imports, err: p.err}
-	q.text = bytes.ReplaceAll(p.text, []byte(nameless), []byte(name))
+	q.text = bytes.ReplaceAll(p.text, []byte(nameless+"Amplification"), []byte(amp))
+	q.text = bytes.ReplaceAll(q.text, []byte(nameless), []byte(name))
 	for _, c := range p.claims {
 		q.claims = append(q.claims, claim{strings.Replace(c.key, nameless, name, 1), name})
 	}
 	return q
 }
 
-// sameMethods writes the methods for type name. Where reduced is set, an Encoder
-// may leave some of a value out of line.
-func sameMethods(f *jen.File, name string, reduced bool) {
+// sameMethods writes the methods for type name.
+func sameMethods(f *jen.File, name string, kind sameKind) {
 	recv := func() *jen.Statement { return f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 	f.Comment("// EncodeXDR appends v to the output of e.")
-	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(encodeBody(reduced)...)
+	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(encodeBody(kind.reduced)...)
 
+	var amplify []jen.Code
+	if kind.amplified {
+		amplify = []jen.Code{jen.Id("d").Dot("Amplify").Call(jen.Id(name + "Amplification"))}
+	}
 	f.Comment("// DecodeXDR reads v from the input of d. After an error v is unspecified.")
-	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Params(jen.Err().Error()).Block(
+	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Params(jen.Err().Error()).Block(append(amplify,
 		// In this form the compiler can inline it.
 		jen.List(jen.Id("d").Dot("Off"), jen.Err()).Op("=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("d").Dot("Buf"), jen.Id("d").Dot("Off")),
 		jen.Return(),
-	)
+	)...)
 
 	f.Comment("// AppendBinary appends the encoding of v to b.")
 	recv().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(

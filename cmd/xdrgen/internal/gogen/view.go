@@ -332,6 +332,7 @@ func (g *gen) shorten(d *ir.Decl, o *offset) {
 	}
 	o.ways++
 	name := "way" + strconv.Itoa(o.ways)
+	g.v.Commentf("// %s is the offset after the first fields.", name)
 	g.v.Func().Params(jen.Id("v").Id(g.names.view[d])).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
 	o.steps = []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Id("v").Dot(name).Call() }}
 }
