@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -247,6 +248,56 @@ func TestA2Guesses(t *testing.T) {
 	}
 	if hits > 1 { // 1000 keys in 2^32: one hit in 65 such tests
 		t.Errorf("%d of %d guesses were keys", hits, guesses)
+	}
+}
+
+// A2, R301: 2^20 keys, none of which comes twice, 10^5 of them live at once, each
+// byte spread as chance would have it. With 255 degrees of freedom chi-square
+// exceeds 400 once in 10^8.
+func TestA2Keys(t *testing.T) {
+	live, n := 100_000, 1<<20
+	if testing.Short() || raceDetector {
+		live, n = 5000, 20_000
+	}
+	a := newArena(t, device(t, nil), everything)
+	keys := make([]uint32, 0, n)
+	mrs := make([]verbs.MemoryRegion, live)
+	for i := range n {
+		mr := mrs[i%live]
+		if mr == nil {
+			var err error
+			if mr, err = a.pd.RegisterMemory(a.room, everything); err != nil {
+				t.Fatal(err)
+			}
+			mrs[i%live] = mr
+		} else if mr.Invalidate() != nil || mr.Reregister(a.room, everything) != nil {
+			t.Fatal("reregister failed")
+		}
+		keys = append(keys, mr.RKey())
+	}
+	for _, mr := range mrs {
+		if err := mr.Deregister(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var counts [4][256]int
+	for _, key := range keys[:live] {
+		for i := range counts {
+			counts[i][byte(key>>(8*i))]++
+		}
+	}
+	for i, c := range counts {
+		chi, mean := 0.0, float64(live)/256
+		for _, k := range c {
+			chi += (float64(k) - mean) * (float64(k) - mean) / mean
+		}
+		if chi > 400 {
+			t.Errorf("byte %d of the keys: chi-square %.0f, want below 400", i, chi)
+		}
+	}
+	slices.Sort(keys)
+	if different := len(slices.Compact(keys)); different != n {
+		t.Errorf("%d of %d keys came twice", n-different, n)
 	}
 }
 

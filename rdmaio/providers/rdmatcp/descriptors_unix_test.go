@@ -2,7 +2,10 @@
 
 package rdmatcp_test
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // descriptors is how many files this process may have open, after asking for as
 // many as there can be.
@@ -18,4 +21,13 @@ func descriptors() int {
 		}
 	}
 	return int(min(uint64(r.Cur), 1<<20))
+}
+
+// processorTime is what this process has used.
+func processorTime() time.Duration {
+	var r syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
