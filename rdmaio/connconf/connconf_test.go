@@ -28,8 +28,9 @@ type pair struct {
 	client verbs.Device
 	server *rdmaio.Server
 
-	mu   sync.Mutex
-	seen [][]byte // Calls for the handler behind
+	mu    sync.Mutex
+	seen  [][]byte     // Calls for the handler behind
+	terms rdmaio.Terms // when the first of them came
 }
 
 func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
@@ -50,6 +51,9 @@ func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
 	p := &pair{t: t, client: open("client")}
 	var h rdmaio.Handler = rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		p.mu.Lock()
+		if len(p.seen) == 0 {
+			p.terms = r.Conn().Terms()
+		}
 		p.seen = append(p.seen, bytes.Clone(r.Message))
 		p.mu.Unlock()
 		xid := binary.BigEndian.Uint32(r.Message)
@@ -248,7 +252,8 @@ func TestNoReads(t *testing.T) {
 	}
 }
 
-// A client configures each of its connections.
+// R295, R296: a client configures each of its connections, by one Call that fits 1024 bytes, before any other; and what
+// goes out after that has the size that the server allowed.
 func TestConnected(t *testing.T) {
 	p := newPair(t, nil, true)
 	c, err := rdmaio.NewClient(p.client, "here", &rdmaio.ClientConfig{Connected: connconf.Connected(nil)})
@@ -262,5 +267,8 @@ func TestConnected(t *testing.T) {
 	}
 	if got := p.server.Conns()[0].Terms(); got.InlineRecv != 6144 || got.Reads != 16 {
 		t.Errorf("%+v", got)
+	}
+	if len(p.seen) != 1 || p.terms.InlineRecv != 6144 {
+		t.Errorf("%d Calls came, the first with %+v", len(p.seen), p.terms)
 	}
 }
