@@ -42,6 +42,7 @@ func TestWatchSees(t *testing.T) {
 		"more rights than needed":       {[]trace.Event{recv, reg(anyAccess), send(head("00000000") + reads + call)}, "rights"},
 		"more than the key has":         {[]trace.Event{recv, rd, send(strings.Replace(head("00000000")+reads+call, "00000011 00000008", "00000011 00000009", 1))}, "which has"},
 		"two RPCs by one key":           {[]trace.Event{recv, recv, rd, send(head("00000000") + reads + call), got(head("00000000") + none + reply), send("00000002 00000001 00000001 00000000 " + reads + "00000002 00000000")}, "offer the same key"},
+		"a key ended that nobody gave":  {[]trace.Event{recv, {Device: "client", QP: 1, Kind: trace.Complete, WCOpcode: verbs.WCRecv, InvalidateRKey: 5}}, "nobody's"},
 		"no header":                     {[]trace.Event{recv, send("00000001 00000001 00000001")}, "no good header"},
 		"half a list":                   {[]trace.Event{recv, send(head("00000001") + reads[:40])}, "no good header"},
 		"an answer to an ERROR":         {[]trace.Event{recv, accept, got(head("00000004") + "00000002"), recv, send(head("00000004") + "00000002")}, "not to be answered"},

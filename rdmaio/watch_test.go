@@ -15,7 +15,7 @@ import (
 // fails the test at its end. It knows the documents, and nothing of the engine. The rules, besides the ledger's:
 //
 //   - a key in a header is live, has the one right that its chunk needs, covers its segment, and is no other RPC's
-//   - keys end once, and none is live when all connections are closed (R285)
+//   - the peer ends no key but one that was given out, and none is live when all connections are closed (R285)
 //   - each header received leads to one answer at most, and an ERROR to none
 //   - memory that was never filled does not leave the host (T85): see poisoned
 //
@@ -25,6 +25,7 @@ type watch struct {
 	legacy bool // NOMSG with a read list from the side that accepted is a Reply
 	ends   map[end]*ledger
 	keys   map[owned]*key
+	given  map[owned]bool             // all that ever were: a Call whose connection goes ends its keys before it hears that the peer did
 	exempt map[string]map[uint32]bool // by device: queue pairs; keys
 	first  error
 }
@@ -48,7 +49,7 @@ type key struct {
 }
 
 func newWatch() *watch {
-	return &watch{ends: make(map[end]*ledger), keys: make(map[owned]*key), exempt: make(map[string]map[uint32]bool)}
+	return &watch{ends: make(map[end]*ledger), keys: make(map[owned]*key), given: make(map[owned]bool), exempt: make(map[string]map[uint32]bool)}
 }
 
 func (w *watch) fail(err error) {
@@ -73,6 +74,7 @@ func (w *watch) look(e *trace.Event) error {
 	switch e.Kind {
 	case trace.Register, trace.Reregister:
 		if e.Err == nil && e.Access.Remote() {
+			w.given[owned{e.Device, e.RKey}] = true
 			w.keys[owned{e.Device, e.RKey}] = &key{access: e.Access, at: e.RemoteAddr, end: e.RemoteAddr + uint64(e.Length)}
 		}
 		return nil
@@ -95,8 +97,8 @@ func (w *watch) look(e *trace.Event) error {
 		l.accepted = true
 	case e.Kind == trace.Complete && e.Status == verbs.StatusSuccess && e.InvalidateRKey != 0:
 		k := owned{e.Device, e.InvalidateRKey}
-		if w.keys[k] == nil {
-			return fmt.Errorf("key %#x, ended by the peer, was not live", e.InvalidateRKey)
+		if !w.given[k] {
+			return fmt.Errorf("key %#x, ended by the peer, was nobody's", e.InvalidateRKey)
 		}
 		delete(w.keys, k)
 	case sends(e):
