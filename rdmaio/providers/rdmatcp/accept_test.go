@@ -2,6 +2,7 @@ package rdmatcp_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -299,6 +300,86 @@ func TestControlData(t *testing.T) {
 	}
 	if len(shown) > 0 {
 		t.Errorf("shown too much: %+v", <-shown)
+	}
+}
+
+// Without profile a user adds bits and control data to what he posts: bits to all
+// segments of a message, control data to the first, however long both are.
+func TestControlDataSent(t *testing.T) {
+	cfg := rawConfig()
+	long := bytes.Repeat([]byte("beside! "), segment.MaxControl/8)
+	long = append(long, "last"...)
+	cfg.Raw.Attach = func(_ uint32, wr verbs.SendWR) (uint8, []byte) {
+		switch wr.WRID {
+		case 0:
+			return 0, nil
+		case 1:
+			return 5, []byte("ctrl")
+		case 2:
+			return 0xf, long
+		case 3:
+			return 16, nil
+		case 4:
+			return 0, []byte("odd")
+		}
+		return 0, append(long, "more"...)
+	}
+	p, v := attack(t, device(t, cfg), true)
+	p.put(segment.Header{Type: segment.Write}, nil, nil)
+	var wrs []verbs.SendWR
+	for _, n := range []int{0, 100, rdmatcp.StageLimit, segment.Write.MaxPayload(), segment.Send.MaxPayload(), 200_000} {
+		for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite, verbs.RDMARead} {
+			for id := range uint64(3) {
+				wrs = append(wrs, verbs.SendWR{WRID: id, Opcode: op, SGL: v.sge(n), RKey: 7})
+			}
+		}
+	}
+	for _, wr := range wrs {
+		v.send(t, []verbs.SendWR{wr})
+		res, want := cfg.Raw.Attach(0, wr)
+		for got, first := 0, true; ; first = false {
+			h, control, payload := p.get()
+			if got += len(payload); h.Begin != first || h.Res != res || !bytes.Equal(control, want) {
+				t.Fatalf("%v of %d bytes, request %d: bits %d and %d bytes of control data at byte %d, want %d and %d",
+					wr.Opcode, wr.SGL[0].Length, wr.WRID, h.Res, len(control), got-len(payload), res, len(want))
+			}
+			if want = nil; !h.End {
+				continue
+			}
+			if h.Type == segment.ReadRequest {
+				p.number = h.Number
+				for off, all := 0, wr.SGL[0].Length; ; off += 60_000 {
+					part := header(segment.ReadResponse, 0, h.Number)
+					part.Begin, part.End, part.Offset = off == 0, off+60_000 >= all, uint32(off)
+					p.write(p.part(part, nil, make([]byte, min(60_000, all-off))))
+					if part.End {
+						break
+					}
+				}
+			} else if got != wr.SGL[0].Length {
+				t.Fatalf("%d bytes of payload, want %d", got, wr.SGL[0].Length)
+			}
+			break
+		}
+	}
+	for size := range 60 { // some of them together fill the memory of a write to its end
+		wrs = []verbs.SendWR{{Opcode: verbs.Send, SGL: v.sge(32 * size)}}
+		for range 3 {
+			wrs = append(wrs, verbs.SendWR{WRID: 2, Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(rdmatcp.StageLimit)})
+		}
+		v.send(t, wrs)
+		for i, wr := range wrs {
+			if _, control, payload := p.get(); len(payload) != wr.SGL[0].Length || i > 0 && !bytes.Equal(control, long) {
+				t.Fatalf("%d bytes with %d of control data, want %d", len(payload), len(control), wr.SGL[0].Length)
+			}
+		}
+		v.cq.Poll(v.wcs[:])
+	}
+	for id := range uint64(3) {
+		n, err := v.qp.PostSend([]verbs.SendWR{{WRID: 1}, {WRID: 3 + id}})
+		if n != 1 || !errors.Is(err, verbs.ErrInvalidWR) || !strings.Contains(err.Error(), "RawConfig.Attach") {
+			t.Errorf("request %d: %d posted, %v", 3+id, n, err)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ const (
 	batchArena    = 16 << 10
 	batchSegments = 128
 	batchBytes    = 256 << 10 // of payload that is not copied
-	arenaRoom     = segment.LongHeader + 4*reportWords + StageLimit + 3 + segment.TrailerSize
+	arenaRoom     = segment.LongHeader + segment.MaxControl + StageLimit + 3 + segment.TrailerSize
 )
 
 // batch is a run of segments that one write sends.

@@ -97,6 +97,16 @@ type RawConfig struct {
 	// segments, if there is a Control; default 64 KiB. More is refused.
 	MaxControl int
 
+	// Attach, if not nil, is asked what goes along with the message of a request:
+	// the 4 bits of the header that are the client protocol's, and control data,
+	// whole 32-bit words of at most segment.MaxControl bytes; anything else fails
+	// the post with verbs.ErrInvalidWR. It is called by PostSend for each Send,
+	// Write and Read, with no lock held, and again if the request found the queue
+	// full and is posted again. Bits are in every segment, control data in the
+	// first; the slice is the caller's again when PostSend returns. Answers to
+	// the peer's Reads, which nobody posts, have neither.
+	Attach func(qpNum uint32, wr verbs.SendWR) (res uint8, control []byte)
+
 	// PeerResources is how many Reads the peer serves at once, which bounds
 	// ConnParams.InitiatorDepth; default 16.
 	PeerResources int

@@ -1,9 +1,11 @@
 package rdmatcp
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // ControlData is what a message carried for the client protocol: its own bits of
@@ -19,7 +21,8 @@ type ControlData struct {
 // bigControl is the control data of a message whose memory is not kept.
 const bigControl = 4 << 10
 
-// beside is what the open message of a group carried so far.
+// beside is what a message carries: one to be sent, or the open one of a group so
+// far.
 type beside struct {
 	res  uint8
 	data []byte
@@ -73,4 +76,31 @@ func (q *queuePair) show(h *segment.Header) {
 	if cap(b.data) > bigControl {
 		b.data = nil
 	}
+}
+
+// attached asks a raw user what goes along with requests; nil if there is none to
+// ask. mu is not held.
+func (q *queuePair) attached(wrs []verbs.SendWR) []*beside {
+	raw := q.dev.cfg.Raw
+	if raw == nil || raw.Attach == nil {
+		return nil
+	}
+	all := make([]*beside, len(wrs))
+	for i := range wrs {
+		if wrs[i].Opcode == verbs.LocalInvalidate {
+			continue
+		}
+		if res, control := raw.Attach(q.Num(), wrs[i]); res != 0 || len(control) > 0 {
+			all[i] = &beside{res: res, data: bytes.Clone(control)}
+		}
+	}
+	return all
+}
+
+// check says what cannot be sent (§3.4 Res, CLEN).
+func (b *beside) check() error {
+	if n := len(b.data); b.res > 0xf || n%4 != 0 || n > segment.MaxControl {
+		return fmt.Errorf("RawConfig.Attach gives bits %#x and %d bytes of control data, want 4 bits and whole words of at most %d bytes: %w", b.res, n, segment.MaxControl, verbs.ErrInvalidWR)
+	}
+	return nil
 }

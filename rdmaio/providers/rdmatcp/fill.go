@@ -64,10 +64,16 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	h, control := w.header(segment.Send, r.number), []byte(nil)
 	h.Begin = q.sqSent == 0
 	h.Offset = uint32(q.sqSent)
+	if b := r.beside; b != nil {
+		h.Res = b.res
+		if h.Begin {
+			control = b.data
+		}
+	}
 	switch r.opcode {
 	case verbs.RDMARead:
 		h.Type, h.End, h.BufferID, h.Offset, h.RDMALength = segment.ReadRequest, true, r.rkey, uint32(r.addr), uint32(r.total)
-		q.out.add(&h, nil, nil, 0, 0)
+		q.out.add(&h, control, nil, 0, 0)
 		q.reads.next()
 		*q.reads.at(q.reads.push()) = q.sqNext
 		return q.requestBegun()
@@ -87,7 +93,7 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 		}
 	}
 	if h.Begin {
-		q.per = perSegment(r.total, h.Type.MaxPayload()-4*controlWords)
+		q.per = perSegment(r.total, h.Type.MaxPayload()-max(4*controlWords, len(control)))
 	}
 	n := min(q.per, r.total-q.sqSent)
 	h.End = q.sqSent+n == r.total

@@ -8,8 +8,9 @@ import (
 
 // PostSend implements verbs.QueuePair.
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
+	along := q.attached(wrs)
 	q.mu.Lock()
-	n, err := q.postSend(wrs)
+	n, err := q.postSend(wrs, along)
 	if n > 0 {
 		q.posts++
 		q.kick()
@@ -18,7 +19,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	return n, err
 }
 
-func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
+func (q *queuePair) postSend(wrs []verbs.SendWR, along []*beside) (int, error) {
 	if s := q.State(); s != verbs.StateConnected || q.ending {
 		return 0, fmt.Errorf("rdmatcp: queue pair %d: post send in state %v: %w", q.Num(), s, verbs.ErrInvalidState)
 	}
@@ -27,7 +28,13 @@ func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
 			return i, fmt.Errorf("rdmatcp: queue pair %d: request %d of %d: all %d entries of the send queue are in use: %w",
 				q.Num(), i, len(wrs), q.Cfg.MaxSendWR, verbs.ErrQueueFull)
 		}
-		if err := q.checkSend(&wrs[i], q.sq.next()); err != nil {
+		r := q.sq.next()
+		err := q.checkSend(&wrs[i], r)
+		if err == nil && along != nil && along[i] != nil {
+			r.beside = along[i]
+			err = r.beside.check()
+		}
+		if err != nil {
 			return i, fmt.Errorf("rdmatcp: queue pair %d: request %d of %d (%v, id %#x): %w", q.Num(), i, len(wrs), wrs[i].Opcode, wrs[i].WRID, err)
 		}
 		q.sq.push()
