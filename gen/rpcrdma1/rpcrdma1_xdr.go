@@ -247,11 +247,10 @@ type WriteChunk struct {
 	Target []Segment
 }
 
-// The extent of WriteChunk.
+// The extent of WriteChunk, which has no largest size below 2 GiB.
 const (
-	WriteChunkMinSize       = 4           // bytes on the wire, at least
-	WriteChunkMaxSize       = 68719476724 // bytes on the wire, at most
-	WriteChunkAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	WriteChunkMinSize       = 4 // bytes on the wire, at least
+	WriteChunkAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -547,7 +546,7 @@ type Header struct {
 	Reply  xdr.Optional[WriteChunk]
 }
 
-// The extent of Header, which has no largest size.
+// The extent of Header, which has no largest size below 2 GiB.
 const (
 	HeaderMinSize       = 12 // bytes on the wire, at least
 	HeaderAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -918,7 +917,7 @@ type HeaderNomsg struct {
 	Reply  xdr.Optional[WriteChunk]
 }
 
-// The extent of HeaderNomsg, which has no largest size.
+// The extent of HeaderNomsg, which has no largest size below 2 GiB.
 const (
 	HeaderNomsgMinSize       = 12 // bytes on the wire, at least
 	HeaderNomsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -1291,7 +1290,7 @@ type HeaderPadded struct {
 	Reply  xdr.Optional[WriteChunk]
 }
 
-// The extent of HeaderPadded, which has no largest size.
+// The extent of HeaderPadded, which has no largest size below 2 GiB.
 const (
 	HeaderPaddedMinSize       = 20 // bytes on the wire, at least
 	HeaderPaddedAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -2084,7 +2083,7 @@ type Body struct {
 	Error Error        // where Proc is ProcError
 }
 
-// The extent of Body, which has no largest size.
+// The extent of Body, which has no largest size below 2 GiB.
 const (
 	BodyMinSize       = 4 // bytes on the wire, at least
 	BodyAmplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -3160,7 +3159,7 @@ type Message struct {
 	Body   Body
 }
 
-// The extent of Message, which has no largest size.
+// The extent of Message, which has no largest size below 2 GiB.
 const (
 	MessageMinSize       = 16 // bytes on the wire, at least
 	MessageAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most

@@ -54,7 +54,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: WriteChunkAmplification,
-			Max:           WriteChunkMaxSize,
+			Max:           -1,
 			Min:           WriteChunkMinSize,
 			Name:          "WriteChunk",
 			New: func() codectest.Value {

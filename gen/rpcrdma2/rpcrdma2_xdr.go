@@ -70,7 +70,7 @@ type Msg struct {
 	Chunks ChunkLists
 }
 
-// The extent of Msg, which has no largest size.
+// The extent of Msg, which has no largest size below 2 GiB.
 const (
 	MsgMinSize       = 16 // bytes on the wire, at least
 	MsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -177,7 +177,7 @@ type Nomsg struct {
 	Chunks ChunkLists
 }
 
-// The extent of Nomsg, which has no largest size.
+// The extent of Nomsg, which has no largest size below 2 GiB.
 const (
 	NomsgMinSize       = 16 // bytes on the wire, at least
 	NomsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -913,7 +913,7 @@ type ConnProp struct {
 	Props PropSet
 }
 
-// The extent of ConnProp, which has no largest size.
+// The extent of ConnProp, which has no largest size below 2 GiB.
 const (
 	ConnPropMinSize       = 4 // bytes on the wire, at least
 	ConnPropAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -1565,11 +1565,10 @@ type WriteChunk struct {
 	Target []Segment
 }
 
-// The extent of WriteChunk.
+// The extent of WriteChunk, which has no largest size below 2 GiB.
 const (
-	WriteChunkMinSize       = 4           // bytes on the wire, at least
-	WriteChunkMaxSize       = 68719476724 // bytes on the wire, at most
-	WriteChunkAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	WriteChunkMinSize       = 4 // bytes on the wire, at least
+	WriteChunkAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -1717,7 +1716,7 @@ type ChunkLists struct {
 	Reply     xdr.Optional[WriteChunk]
 }
 
-// The extent of ChunkLists, which has no largest size.
+// The extent of ChunkLists, which has no largest size below 2 GiB.
 const (
 	ChunkListsMinSize       = 16 // bytes on the wire, at least
 	ChunkListsAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -2205,11 +2204,10 @@ type PropVal struct {
 	Data  []byte
 }
 
-// The extent of PropVal.
+// The extent of PropVal, which has no largest size below 2 GiB.
 const (
-	PropValMinSize       = 8          // bytes on the wire, at least
-	PropValMaxSize       = 4294967304 // bytes on the wire, at most
-	PropValAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	PropValMinSize       = 8 // bytes on the wire, at least
+	PropValAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -2339,7 +2337,7 @@ func (v *PropVal) ResetXDR() {
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
 
-// The extent of PropSet, which has no largest size.
+// The extent of PropSet, which has no largest size below 2 GiB.
 const (
 	PropSetMinSize       = 4 // bytes on the wire, at least
 	PropSetAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -2515,11 +2513,10 @@ func (v *PropSet) ResetXDR() {
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
 
-// The extent of PropSubset.
+// The extent of PropSubset, which has no largest size below 2 GiB.
 const (
-	PropSubsetMinSize       = 4           // bytes on the wire, at least
-	PropSubsetMaxSize       = 17179869184 // bytes on the wire, at most
-	PropSubsetAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	PropSubsetMinSize       = 4 // bytes on the wire, at least
+	PropSubsetAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -3188,11 +3185,10 @@ func (v *PropReverseSupport) ResetXDR() {
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
 
-// The extent of PropHostAuth.
+// The extent of PropHostAuth, which has no largest size below 2 GiB.
 const (
-	PropHostAuthMinSize       = 4          // bytes on the wire, at least
-	PropHostAuthMaxSize       = 4294967300 // bytes on the wire, at most
-	PropHostAuthAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	PropHostAuthMinSize       = 4 // bytes on the wire, at least
+	PropHostAuthAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.

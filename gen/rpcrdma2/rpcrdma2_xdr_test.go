@@ -268,7 +268,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: WriteChunkAmplification,
-			Max:           WriteChunkMaxSize,
+			Max:           -1,
 			Min:           WriteChunkMinSize,
 			Name:          "WriteChunk",
 			New: func() codectest.Value {
@@ -326,7 +326,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropValAmplification,
-			Max:           PropValMaxSize,
+			Max:           -1,
 			Min:           PropValMinSize,
 			Name:          "PropVal",
 			New: func() codectest.Value {
@@ -364,7 +364,7 @@ func xdrTypes() []codectest.Type {
 		{
 			Amplification: PropSubsetAmplification,
 			Each:          map[string]any{"": EachPropSubset},
-			Max:           PropSubsetMaxSize,
+			Max:           -1,
 			Min:           PropSubsetMinSize,
 			Name:          "PropSubset",
 			New: func() codectest.Value {
@@ -466,7 +466,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropHostAuthAmplification,
-			Max:           PropHostAuthMaxSize,
+			Max:           -1,
 			Min:           PropHostAuthMinSize,
 			Name:          "PropHostAuth",
 			New: func() codectest.Value {

@@ -174,11 +174,10 @@ type Value struct {
 	Data  []byte
 }
 
-// The extent of Value.
+// The extent of Value, which has no largest size below 2 GiB.
 const (
-	ValueMinSize       = 8          // bytes on the wire, at least
-	ValueMaxSize       = 4294967304 // bytes on the wire, at most
-	ValueAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	ValueMinSize       = 8 // bytes on the wire, at least
+	ValueAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -308,7 +307,7 @@ func (v *Value) ResetXDR() {
 // Spec is typedef xcharspec.
 type Spec []Value
 
-// The extent of Spec, which has no largest size.
+// The extent of Spec, which has no largest size below 2 GiB.
 const (
 	SpecMinSize       = 4 // bytes on the wire, at least
 	SpecAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -484,11 +483,10 @@ func (v *Spec) ResetXDR() {
 // Subset is typedef xcharsubset.
 type Subset []uint32
 
-// The extent of Subset.
+// The extent of Subset, which has no largest size below 2 GiB.
 const (
-	SubsetMinSize       = 4           // bytes on the wire, at least
-	SubsetMaxSize       = 17179869184 // bytes on the wire, at most
-	SubsetAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	SubsetMinSize       = 4 // bytes on the wire, at least
+	SubsetAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -1004,7 +1002,7 @@ type Init struct {
 	NoChange Subset
 }
 
-// The extent of Init, which has no largest size.
+// The extent of Init, which has no largest size below 2 GiB.
 const (
 	InitMinSize       = 8 // bytes on the wire, at least
 	InitAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -1230,7 +1228,7 @@ type Req struct {
 	Want Spec
 }
 
-// The extent of Req, which has no largest size.
+// The extent of Req, which has no largest size below 2 GiB.
 const (
 	ReqMinSize       = 4 // bytes on the wire, at least
 	ReqAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -1410,11 +1408,10 @@ type Resp struct {
 	Pending  Subset
 }
 
-// The extent of Resp.
+// The extent of Resp, which has no largest size below 2 GiB.
 const (
-	RespMinSize       = 12          // bytes on the wire, at least
-	RespMaxSize       = 51539607552 // bytes on the wire, at most
-	RespAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	RespMinSize       = 12 // bytes on the wire, at least
+	RespAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -1650,11 +1647,10 @@ type Upd struct {
 	PendClear bool
 }
 
-// The extent of Upd.
+// The extent of Upd, which has no largest size below 2 GiB.
 const (
-	UpdMinSize       = 12         // bytes on the wire, at least
-	UpdMaxSize       = 4294967308 // bytes on the wire, at most
-	UpdAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	UpdMinSize       = 12 // bytes on the wire, at least
+	UpdAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.

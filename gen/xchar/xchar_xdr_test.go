@@ -70,7 +70,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ValueAmplification,
-			Max:           ValueMaxSize,
+			Max:           -1,
 			Min:           ValueMinSize,
 			Name:          "Value",
 			New: func() codectest.Value {
@@ -107,7 +107,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: SubsetAmplification,
-			Max:           SubsetMaxSize,
+			Max:           -1,
 			Min:           SubsetMinSize,
 			Name:          "Subset",
 			New: func() codectest.Value {
@@ -216,7 +216,7 @@ func xdrTypes() []codectest.Type {
 				".Pending":  EachRespPending,
 				".Rejected": EachRespRejected,
 			},
-			Max:  RespMaxSize,
+			Max:  -1,
 			Min:  RespMinSize,
 			Name: "Resp",
 			New: func() codectest.Value {
@@ -236,7 +236,7 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: UpdAmplification,
-			Max:           UpdMaxSize,
+			Max:           -1,
 			Min:           UpdMinSize,
 			Name:          "Upd",
 			New: func() codectest.Value {

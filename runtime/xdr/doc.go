@@ -18,7 +18,7 @@
 // and, for the use of other generated code only, PutXDR, GetXDR and SkipXDR, the
 // codecs themselves: they take a buffer and an offset, and return the next
 // offset. Constants say how far a type extends: TFixedSize, or TMinSize and
-// TMaxSize (none where it has no largest size), and TAmplification, how many
+// TMaxSize (none where that is not below 2 GiB), and TAmplification, how many
 // bytes of memory a decoded value hangs on to at most for each byte of input,
 // not counting what of the arena is left unused (a third of the input).
 //

@@ -278,8 +278,7 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 		}
 		kind2 = word != 0
 		off += 4
-		switch kind2 {
-		case true:
+		if kind2 {
 			if xdr.Lacks(b, off, 84) {
 				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
@@ -289,7 +288,6 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			off += 84
-		case false:
 		}
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
@@ -331,8 +329,7 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 			}
 			kind3 = word2 != 0
 			off += 4
-			switch kind3 {
-			case true:
+			if kind3 {
 				if xdr.Lacks(b, off, 84) {
 					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
@@ -342,7 +339,6 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				off += 84
-			case false:
 			}
 			var kind4 bool
 			if xdr.Lacks(b, off, 4) {
@@ -355,8 +351,7 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 			}
 			kind4 = word3 != 0
 			off += 4
-			switch kind4 {
-			case true:
+			if kind4 {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
@@ -373,7 +368,6 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				off += xdr.Padded(int(n2))
-			case false:
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")

@@ -741,10 +741,8 @@ const (
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OptAttr) XDRSize() int {
 	n := 4
-	switch v.Present {
-	case true:
+	if v.Present {
 		n += 84
-	case false:
 	}
 	return n
 }
@@ -814,8 +812,7 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
 	off += 4
-	switch v.Present {
-	case true:
+	if v.Present {
 		if !v.Attr.Type.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type")
 		}
@@ -841,7 +838,6 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[76:80], v.Attr.Changed.Seconds)
 		binary.BigEndian.PutUint32(w[80:84], v.Attr.Changed.Nanoseconds)
 		off += 84
-	case false:
 	}
 	return off, nil
 }
@@ -860,15 +856,12 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Present {
-		switch v.Present {
-		case true:
+		if v.Present {
 			v.Attr.ResetXDR()
-		case false:
 		}
 		v.Present = kind
 	}
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 84) {
 			return 0, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
@@ -895,7 +888,6 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Attr.Changed.Seconds = binary.BigEndian.Uint32(w[76:80])
 		v.Attr.Changed.Nanoseconds = binary.BigEndian.Uint32(w[80:84])
 		off += 84
-	case false:
 	}
 	return off, nil
 }
@@ -913,8 +905,7 @@ func (v *OptAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	}
 	kind = word != 0
 	off += 4
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 84) {
 			return 0, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
@@ -924,17 +915,14 @@ func (v *OptAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		off += 84
-	case false:
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *OptAttr) ResetXDR() {
-	switch v.Present {
-	case true:
+	if v.Present {
 		v.Attr.ResetXDR()
-	case false:
 	}
 	v.Present = false
 }
@@ -1092,11 +1080,9 @@ const (
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OptHandle) XDRSize() int {
 	n := 4
-	switch v.Present {
-	case true:
+	if v.Present {
 		n += 4
 		n += xdr.Padded(len(v.Handle))
-	case false:
 	}
 	return n
 }
@@ -1166,8 +1152,7 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
 	off += 4
-	switch v.Present {
-	case true:
+	if v.Present {
 		if len(v.Handle) > 64 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle")
 		}
@@ -1178,7 +1163,6 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Handle)
-	case false:
 	}
 	return off, nil
 }
@@ -1197,15 +1181,12 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Present {
-		switch v.Present {
-		case true:
+		if v.Present {
 			v.Handle = nil
-		case false:
 		}
 		v.Present = kind
 	}
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
@@ -1223,7 +1204,6 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Handle = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case false:
 	}
 	return off, nil
 }
@@ -1241,8 +1221,7 @@ func (v *OptHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	}
 	kind = word != 0
 	off += 4
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
@@ -1259,17 +1238,14 @@ func (v *OptHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
 		}
 		off += xdr.Padded(int(n))
-	case false:
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *OptHandle) ResetXDR() {
-	switch v.Present {
-	case true:
+	if v.Present {
 		v.Handle = nil
-	case false:
 	}
 	v.Present = false
 }
@@ -1295,11 +1271,9 @@ func (v *Entry) XDRSize() int {
 	n := 24
 	n += xdr.Padded(len(v.Name))
 	n += v.Attr.XDRSize()
-	switch v.Handle.Present {
-	case true:
+	if v.Handle.Present {
 		n += 4
 		n += xdr.Padded(len(v.Handle.Handle))
-	case false:
 	}
 	return n
 }
@@ -1387,8 +1361,7 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w = b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
 	off += 4
-	switch v.Handle.Present {
-	case true:
+	if v.Handle.Present {
 		if len(v.Handle.Handle) > 64 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle")
 		}
@@ -1399,7 +1372,6 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle.Handle)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Handle.Handle)
-	case false:
 	}
 	return off, nil
 }
@@ -1446,15 +1418,12 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.Handle.Present {
-		switch v.Handle.Present {
-		case true:
+		if v.Handle.Present {
 			v.Handle.Handle = nil
-		case false:
 		}
 		v.Handle.Present = kind
 	}
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
@@ -1472,7 +1441,6 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
-	case false:
 	}
 	return off, nil
 }
@@ -1510,8 +1478,7 @@ func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	}
 	kind = word != 0
 	off += 4
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 84) {
 			return 0, xdr.Short(b, off, 84, "dirplus.Entry:Attr.Attr.Type")
 		}
@@ -1521,7 +1488,6 @@ func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Entry:Attr.Attr.Type")
 		}
 		off += 84
-	case false:
 	}
 	var kind2 bool
 	if xdr.Lacks(b, off, 4) {
@@ -1534,8 +1500,7 @@ func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	}
 	kind2 = word2 != 0
 	off += 4
-	switch kind2 {
-	case true:
+	if kind2 {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
@@ -1552,7 +1517,6 @@ func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
 		}
 		off += xdr.Padded(int(n2))
-	case false:
 	}
 	return off, nil
 }
@@ -1574,7 +1538,7 @@ type Listing struct {
 	EOF      bool
 }
 
-// The extent of Listing, which has no largest size.
+// The extent of Listing, which has no largest size below 2 GiB.
 const (
 	ListingMinSize       = 20 // bytes on the wire, at least
 	ListingAmplification = 13 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -1588,11 +1552,9 @@ func (v *Listing) XDRSize() int {
 	for i := range v.Entries {
 		n += xdr.Padded(len(v.Entries[i].Name))
 		n += v.Entries[i].Attr.XDRSize()
-		switch v.Entries[i].Handle.Present {
-		case true:
+		if v.Entries[i].Handle.Present {
 			n += 4
 			n += xdr.Padded(len(v.Entries[i].Handle.Handle))
-		case false:
 		}
 	}
 	return n
@@ -1694,8 +1656,7 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
 		off += 4
-		switch p.Handle.Present {
-		case true:
+		if p.Handle.Present {
 			if len(p.Handle.Handle) > 64 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
@@ -1706,7 +1667,6 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
 			off += 4
 			off = xdr.PutOpaque(b, off, p.Handle.Handle)
-		case false:
 		}
 	}
 	if xdr.Lacks(b, off, 8) {
@@ -1779,15 +1739,12 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind = word != 0
 		off += 4
 		if kind != p.Handle.Present {
-			switch p.Handle.Present {
-			case true:
+			if p.Handle.Present {
 				p.Handle.Handle = nil
-			case false:
 			}
 			p.Handle.Present = kind
 		}
-		switch kind {
-		case true:
+		if kind {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
@@ -1805,7 +1762,6 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			p.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 			off += xdr.Padded(int(n2))
-		case false:
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
@@ -1845,8 +1801,7 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	}
 	kind = word != 0
 	off += 4
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 84) {
 			return 0, xdr.Short(b, off, 84, "dirplus.Listing:DirAttr.Attr.Type")
 		}
@@ -1856,7 +1811,6 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Listing:DirAttr.Attr.Type")
 		}
 		off += 84
-	case false:
 	}
 	if xdr.Lacks(b, off, 12) {
 		return 0, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
@@ -1897,8 +1851,7 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		kind2 = word2 != 0
 		off += 4
-		switch kind2 {
-		case true:
+		if kind2 {
 			if xdr.Lacks(b, off, 84) {
 				return 0, xdr.Short(b, off, 84, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
 			}
@@ -1908,7 +1861,6 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
 			}
 			off += 84
-		case false:
 		}
 		var kind3 bool
 		if xdr.Lacks(b, off, 4) {
@@ -1921,8 +1873,7 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		kind3 = word3 != 0
 		off += 4
-		switch kind3 {
-		case true:
+		if kind3 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
@@ -1939,7 +1890,6 @@ func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			off += xdr.Padded(int(n2))
-		case false:
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
@@ -1979,7 +1929,7 @@ type Reply struct {
 	DirAttr OptAttr // where Status is anything else
 }
 
-// The extent of Reply, which has no largest size.
+// The extent of Reply, which has no largest size below 2 GiB.
 const (
 	ReplyMinSize       = 8  // bytes on the wire, at least
 	ReplyAmplification = 12 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -1996,11 +1946,9 @@ func (v *Reply) XDRSize() int {
 		for i := range v.Listing.Entries {
 			n += xdr.Padded(len(v.Listing.Entries[i].Name))
 			n += v.Listing.Entries[i].Attr.XDRSize()
-			switch v.Listing.Entries[i].Handle.Present {
-			case true:
+			if v.Listing.Entries[i].Handle.Present {
 				n += 4
 				n += xdr.Padded(len(v.Listing.Entries[i].Handle.Handle))
-			case false:
 			}
 		}
 	default:
@@ -2116,8 +2064,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
 			off += 4
-			switch p.Handle.Present {
-			case true:
+			if p.Handle.Present {
 				if len(p.Handle.Handle) > 64 {
 					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
@@ -2128,7 +2075,6 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
 				off += 4
 				off = xdr.PutOpaque(b, off, p.Handle.Handle)
-			case false:
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
@@ -2228,15 +2174,12 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			kind2 = word != 0
 			off += 4
 			if kind2 != p.Handle.Present {
-				switch p.Handle.Present {
-				case true:
+				if p.Handle.Present {
 					p.Handle.Handle = nil
-				case false:
 				}
 				p.Handle.Present = kind2
 			}
-			switch kind2 {
-			case true:
+			if kind2 {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
@@ -2254,7 +2197,6 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				}
 				p.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 				off += xdr.Padded(int(n2))
-			case false:
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
@@ -2312,8 +2254,7 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		kind2 = word != 0
 		off += 4
-		switch kind2 {
-		case true:
+		if kind2 {
 			if xdr.Lacks(b, off, 84) {
 				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
@@ -2323,7 +2264,6 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			off += 84
-		case false:
 		}
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
@@ -2364,8 +2304,7 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			kind3 = word2 != 0
 			off += 4
-			switch kind3 {
-			case true:
+			if kind3 {
 				if xdr.Lacks(b, off, 84) {
 					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
@@ -2375,7 +2314,6 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				off += 84
-			case false:
 			}
 			var kind4 bool
 			if xdr.Lacks(b, off, 4) {
@@ -2388,8 +2326,7 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			kind4 = word3 != 0
 			off += 4
-			switch kind4 {
-			case true:
+			if kind4 {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
@@ -2406,7 +2343,6 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				off += xdr.Padded(int(n2))
-			case false:
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
@@ -2440,8 +2376,7 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		kind5 = word5 != 0
 		off += 4
-		switch kind5 {
-		case true:
+		if kind5 {
 			if xdr.Lacks(b, off, 84) {
 				return 0, xdr.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
 			}
@@ -2451,7 +2386,6 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "dirplus.Reply:DirAttr.Attr.Type")
 			}
 			off += 84
-		case false:
 		}
 	}
 	return off, nil
@@ -2473,11 +2407,10 @@ func (v *Reply) ResetXDR() {
 // Message c: one opaque of any size.
 type Blob []byte
 
-// The extent of Blob.
+// The extent of Blob, which has no largest size below 2 GiB.
 const (
-	BlobMinSize       = 4          // bytes on the wire, at least
-	BlobMaxSize       = 4294967300 // bytes on the wire, at most
-	BlobAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	BlobMinSize       = 4 // bytes on the wire, at least
+	BlobAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.

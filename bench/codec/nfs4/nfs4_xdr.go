@@ -687,11 +687,10 @@ func (v *Nfsstat4) ResetXDR() {
 // Basic data types
 type Attrlist4 []byte
 
-// The extent of Attrlist4.
+// The extent of Attrlist4, which has no largest size below 2 GiB.
 const (
-	Attrlist4MinSize       = 4          // bytes on the wire, at least
-	Attrlist4MaxSize       = 4294967300 // bytes on the wire, at most
-	Attrlist4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Attrlist4MinSize       = 4 // bytes on the wire, at least
+	Attrlist4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -818,11 +817,10 @@ func (v *Attrlist4) ResetXDR() {
 // Bitmap4 is typedef bitmap4.
 type Bitmap4 []uint32
 
-// The extent of Bitmap4.
+// The extent of Bitmap4, which has no largest size below 2 GiB.
 const (
-	Bitmap4MinSize       = 4           // bytes on the wire, at least
-	Bitmap4MaxSize       = 17179869184 // bytes on the wire, at most
-	Bitmap4Amplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Bitmap4MinSize       = 4 // bytes on the wire, at least
+	Bitmap4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -2050,11 +2048,10 @@ func (v *Qop4) ResetXDR() {
 // SecOid4 is typedef sec_oid4.
 type SecOid4 []byte
 
-// The extent of SecOid4.
+// The extent of SecOid4, which has no largest size below 2 GiB.
 const (
-	SecOid4MinSize       = 4          // bytes on the wire, at least
-	SecOid4MaxSize       = 4294967300 // bytes on the wire, at most
-	SecOid4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	SecOid4MinSize       = 4 // bytes on the wire, at least
+	SecOid4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -2287,11 +2284,10 @@ func (v *Seqid4) ResetXDR() {
 // Utf8string is typedef utf8string.
 type Utf8string []byte
 
-// The extent of Utf8string.
+// The extent of Utf8string, which has no largest size below 2 GiB.
 const (
-	Utf8stringMinSize       = 4          // bytes on the wire, at least
-	Utf8stringMaxSize       = 4294967300 // bytes on the wire, at most
-	Utf8stringAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Utf8stringMinSize       = 4 // bytes on the wire, at least
+	Utf8stringAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -2430,11 +2426,10 @@ type Component4 = Utf8strCs
 // Linktext4 is typedef linktext4.
 type Linktext4 []byte
 
-// The extent of Linktext4.
+// The extent of Linktext4, which has no largest size below 2 GiB.
 const (
-	Linktext4MinSize       = 4          // bytes on the wire, at least
-	Linktext4MaxSize       = 4294967300 // bytes on the wire, at most
-	Linktext4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Linktext4MinSize       = 4 // bytes on the wire, at least
+	Linktext4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -2564,7 +2559,7 @@ type AsciiRequired4 = Utf8string
 // Pathname4 is typedef pathname4.
 type Pathname4 []Component4
 
-// The extent of Pathname4, which has no largest size.
+// The extent of Pathname4, which has no largest size below 2 GiB.
 const (
 	Pathname4MinSize       = 4 // bytes on the wire, at least
 	Pathname4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -3495,7 +3490,7 @@ type FsLocation4 struct {
 	Rootpath Pathname4
 }
 
-// The extent of FsLocation4, which has no largest size.
+// The extent of FsLocation4, which has no largest size below 2 GiB.
 const (
 	FsLocation4MinSize       = 8 // bytes on the wire, at least
 	FsLocation4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -3750,7 +3745,7 @@ type FsLocations4 struct {
 	Locations []FsLocation4
 }
 
-// The extent of FsLocations4, which has no largest size.
+// The extent of FsLocations4, which has no largest size below 2 GiB.
 const (
 	FsLocations4MinSize       = 8 // bytes on the wire, at least
 	FsLocations4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -4453,11 +4448,10 @@ type Nfsace4 struct {
 	Who        Utf8strMixed
 }
 
-// The extent of Nfsace4.
+// The extent of Nfsace4, which has no largest size below 2 GiB.
 const (
-	Nfsace4MinSize       = 16         // bytes on the wire, at least
-	Nfsace4MaxSize       = 4294967312 // bytes on the wire, at most
-	Nfsace4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Nfsace4MinSize       = 16 // bytes on the wire, at least
+	Nfsace4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -5398,7 +5392,7 @@ type Fattr4RdattrError = Nfsstat4
 // Fattr4ACL is typedef fattr4_acl.
 type Fattr4ACL []Nfsace4
 
-// The extent of Fattr4ACL, which has no largest size.
+// The extent of Fattr4ACL, which has no largest size below 2 GiB.
 const (
 	Fattr4ACLMinSize       = 4 // bytes on the wire, at least
 	Fattr4ACLAmplification = 3 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -8677,11 +8671,10 @@ type Fattr4 struct {
 	AttrVals Attrlist4
 }
 
-// The extent of Fattr4.
+// The extent of Fattr4, which has no largest size below 2 GiB.
 const (
-	Fattr4MinSize       = 8           // bytes on the wire, at least
-	Fattr4MaxSize       = 21474836484 // bytes on the wire, at most
-	Fattr4Amplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Fattr4MinSize       = 8 // bytes on the wire, at least
+	Fattr4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -8988,11 +8981,10 @@ type Clientaddr4 struct {
 	RAddr  xdr.String // universal address
 }
 
-// The extent of Clientaddr4.
+// The extent of Clientaddr4, which has no largest size below 2 GiB.
 const (
-	Clientaddr4MinSize       = 8          // bytes on the wire, at least
-	Clientaddr4MaxSize       = 8589934600 // bytes on the wire, at most
-	Clientaddr4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Clientaddr4MinSize       = 8 // bytes on the wire, at least
+	Clientaddr4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -9160,11 +9152,10 @@ type CbClient4 struct {
 	CbLocation Clientaddr4
 }
 
-// The extent of CbClient4.
+// The extent of CbClient4, which has no largest size below 2 GiB.
 const (
-	CbClient4MinSize       = 12         // bytes on the wire, at least
-	CbClient4MaxSize       = 8589934604 // bytes on the wire, at most
-	CbClient4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbClient4MinSize       = 12 // bytes on the wire, at least
+	CbClient4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -11101,11 +11092,10 @@ type Createtype4 struct {
 	Devdata  Specdata4 // where Type is NFSFtype4Nf4blk or NFSFtype4Nf4chr
 }
 
-// The extent of Createtype4.
+// The extent of Createtype4, which has no largest size below 2 GiB.
 const (
-	Createtype4MinSize       = 4          // bytes on the wire, at least
-	Createtype4MaxSize       = 4294967304 // bytes on the wire, at most
-	Createtype4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Createtype4MinSize       = 4 // bytes on the wire, at least
+	Createtype4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -11331,11 +11321,10 @@ type CREATE4args struct {
 	Createattrs Fattr4
 }
 
-// The extent of CREATE4args.
+// The extent of CREATE4args, which has no largest size below 2 GiB.
 const (
-	CREATE4argsMinSize       = 16          // bytes on the wire, at least
-	CREATE4argsMaxSize       = 30064771088 // bytes on the wire, at most
-	CREATE4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CREATE4argsMinSize       = 16 // bytes on the wire, at least
+	CREATE4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -11674,11 +11663,10 @@ type CREATE4resok struct {
 	Attrset Bitmap4 // attributes set
 }
 
-// The extent of CREATE4resok.
+// The extent of CREATE4resok, which has no largest size below 2 GiB.
 const (
-	CREATE4resokMinSize       = 24          // bytes on the wire, at least
-	CREATE4resokMaxSize       = 17179869204 // bytes on the wire, at most
-	CREATE4resokAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CREATE4resokMinSize       = 24 // bytes on the wire, at least
+	CREATE4resokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -11833,11 +11821,10 @@ type CREATE4res struct {
 	Resok4 CREATE4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of CREATE4res.
+// The extent of CREATE4res, which has no largest size below 2 GiB.
 const (
-	CREATE4resMinSize       = 4           // bytes on the wire, at least
-	CREATE4resMaxSize       = 17179869208 // bytes on the wire, at most
-	CREATE4resAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CREATE4resMinSize       = 4 // bytes on the wire, at least
+	CREATE4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -12511,11 +12498,10 @@ type GETATTR4args struct {
 	AttrRequest Bitmap4
 }
 
-// The extent of GETATTR4args.
+// The extent of GETATTR4args, which has no largest size below 2 GiB.
 const (
-	GETATTR4argsMinSize       = 4           // bytes on the wire, at least
-	GETATTR4argsMaxSize       = 17179869184 // bytes on the wire, at most
-	GETATTR4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	GETATTR4argsMinSize       = 4 // bytes on the wire, at least
+	GETATTR4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -12654,11 +12640,10 @@ type GETATTR4resok struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of GETATTR4resok.
+// The extent of GETATTR4resok, which has no largest size below 2 GiB.
 const (
-	GETATTR4resokMinSize       = 8           // bytes on the wire, at least
-	GETATTR4resokMaxSize       = 21474836484 // bytes on the wire, at most
-	GETATTR4resokAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	GETATTR4resokMinSize       = 8 // bytes on the wire, at least
+	GETATTR4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -12836,11 +12821,10 @@ type GETATTR4res struct {
 	Resok4 GETATTR4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of GETATTR4res.
+// The extent of GETATTR4res, which has no largest size below 2 GiB.
 const (
-	GETATTR4resMinSize       = 4           // bytes on the wire, at least
-	GETATTR4resMaxSize       = 21474836488 // bytes on the wire, at most
-	GETATTR4resAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	GETATTR4resMinSize       = 4 // bytes on the wire, at least
+	GETATTR4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -13420,11 +13404,10 @@ type LINK4args struct {
 	Newname Component4
 }
 
-// The extent of LINK4args.
+// The extent of LINK4args, which has no largest size below 2 GiB.
 const (
-	LINK4argsMinSize       = 4          // bytes on the wire, at least
-	LINK4argsMaxSize       = 4294967300 // bytes on the wire, at most
-	LINK4argsAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	LINK4argsMinSize       = 4 // bytes on the wire, at least
+	LINK4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -14144,11 +14127,10 @@ const (
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Locker4) XDRSize() int {
 	n := 4
-	switch v.NewLockOwner {
-	case true:
+	if v.NewLockOwner {
 		n += 36
 		n += xdr.Padded(len(v.OpenOwner.LockOwner.Owner))
-	case false:
+	} else {
 		n += 20
 	}
 	return n
@@ -14219,8 +14201,7 @@ func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.NewLockOwner))
 	off += 4
-	switch v.NewLockOwner {
-	case true:
+	if v.NewLockOwner {
 		if len(v.OpenOwner.LockOwner.Owner) > 1024 {
 			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
 		}
@@ -14236,7 +14217,7 @@ func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.OpenOwner.LockOwner.Owner)))
 		off += 36
 		off = xdr.PutOpaque(b, off, v.OpenOwner.LockOwner.Owner)
-	case false:
+	} else {
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
@@ -14263,16 +14244,14 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word != 0
 	off += 4
 	if kind != v.NewLockOwner {
-		switch v.NewLockOwner {
-		case true:
+		if v.NewLockOwner {
 			v.OpenOwner.ResetXDR()
-		case false:
+		} else {
 			v.LockOwner.ResetXDR()
 		}
 		v.NewLockOwner = kind
 	}
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Short(b, off, 36, "nfs4.Locker4:OpenOwner.OpenSeqid")
 		}
@@ -14295,7 +14274,7 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.OpenOwner.LockOwner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case false:
+	} else {
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.Locker4:LockOwner.LockStateid.Seqid")
 		}
@@ -14321,8 +14300,7 @@ func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	}
 	kind = word != 0
 	off += 4
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Short(b, off, 36, "nfs4.Locker4:OpenOwner.OpenSeqid")
 		}
@@ -14339,7 +14317,7 @@ func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
 		}
 		off += xdr.Padded(int(n))
-	case false:
+	} else {
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.Locker4:LockOwner.LockStateid.Seqid")
 		}
@@ -14350,10 +14328,9 @@ func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Locker4) ResetXDR() {
-	switch v.NewLockOwner {
-	case true:
+	if v.NewLockOwner {
 		v.OpenOwner.ResetXDR()
-	case false:
+	} else {
 		v.LockOwner.ResetXDR()
 	}
 	v.NewLockOwner = false
@@ -14381,11 +14358,10 @@ const (
 // XDRSize returns how many bytes v takes on the wire.
 func (v *LOCK4args) XDRSize() int {
 	n := 28
-	switch v.Locker.NewLockOwner {
-	case true:
+	if v.Locker.NewLockOwner {
 		n += 36
 		n += xdr.Padded(len(v.Locker.OpenOwner.LockOwner.Owner))
-	case false:
+	} else {
 		n += 20
 	}
 	return n
@@ -14463,8 +14439,7 @@ func (v *LOCK4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint64(w[16:24], uint64(v.Length))
 	binary.BigEndian.PutUint32(w[24:28], xdr.Word(v.Locker.NewLockOwner))
 	off += 28
-	switch v.Locker.NewLockOwner {
-	case true:
+	if v.Locker.NewLockOwner {
 		if len(v.Locker.OpenOwner.LockOwner.Owner) > 1024 {
 			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
 		}
@@ -14480,7 +14455,7 @@ func (v *LOCK4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Locker.OpenOwner.LockOwner.Owner)))
 		off += 36
 		off = xdr.PutOpaque(b, off, v.Locker.OpenOwner.LockOwner.Owner)
-	case false:
+	} else {
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
@@ -14519,16 +14494,14 @@ func (v *LOCK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind = word2 != 0
 	off += 28
 	if kind != v.Locker.NewLockOwner {
-		switch v.Locker.NewLockOwner {
-		case true:
+		if v.Locker.NewLockOwner {
 			v.Locker.OpenOwner.ResetXDR()
-		case false:
+		} else {
 			v.Locker.LockOwner.ResetXDR()
 		}
 		v.Locker.NewLockOwner = kind
 	}
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Short(b, off, 36, "nfs4.LOCK4args:Locker.OpenOwner.OpenSeqid")
 		}
@@ -14551,7 +14524,7 @@ func (v *LOCK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Locker.OpenOwner.LockOwner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case false:
+	} else {
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.LOCK4args:Locker.LockOwner.LockStateid.Seqid")
 		}
@@ -14585,8 +14558,7 @@ func (v *LOCK4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	}
 	kind = word2 != 0
 	off += 28
-	switch kind {
-	case true:
+	if kind {
 		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Short(b, off, 36, "nfs4.LOCK4args:Locker.OpenOwner.OpenSeqid")
 		}
@@ -14603,7 +14575,7 @@ func (v *LOCK4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		off += xdr.Padded(int(n))
-	case false:
+	} else {
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.LOCK4args:Locker.LockOwner.LockStateid.Seqid")
 		}
@@ -15853,11 +15825,10 @@ type LOOKUP4args struct {
 	Objname Component4
 }
 
-// The extent of LOOKUP4args.
+// The extent of LOOKUP4args, which has no largest size below 2 GiB.
 const (
-	LOOKUP4argsMinSize       = 4          // bytes on the wire, at least
-	LOOKUP4argsMaxSize       = 4294967300 // bytes on the wire, at most
-	LOOKUP4argsAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	LOOKUP4argsMinSize       = 4 // bytes on the wire, at least
+	LOOKUP4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -16229,11 +16200,10 @@ type NVERIFY4args struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of NVERIFY4args.
+// The extent of NVERIFY4args, which has no largest size below 2 GiB.
 const (
-	NVERIFY4argsMinSize       = 8           // bytes on the wire, at least
-	NVERIFY4argsMaxSize       = 21474836484 // bytes on the wire, at most
-	NVERIFY4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	NVERIFY4argsMinSize       = 8 // bytes on the wire, at least
+	NVERIFY4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -16677,11 +16647,10 @@ type Createhow4 struct {
 	Createverf  Verifier4   // where Mode is Createmode4Exclusive4
 }
 
-// The extent of Createhow4.
+// The extent of Createhow4, which has no largest size below 2 GiB.
 const (
-	Createhow4MinSize       = 12          // bytes on the wire, at least
-	Createhow4MaxSize       = 21474836488 // bytes on the wire, at most
-	Createhow4Amplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Createhow4MinSize       = 12 // bytes on the wire, at least
+	Createhow4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -17085,11 +17054,10 @@ type Openflag4 struct {
 	How      Createhow4 // where Opentype is Opentype4Open4Create
 }
 
-// The extent of Openflag4.
+// The extent of Openflag4, which has no largest size below 2 GiB.
 const (
-	Openflag4MinSize       = 4           // bytes on the wire, at least
-	Openflag4MaxSize       = 21474836492 // bytes on the wire, at most
-	Openflag4Amplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Openflag4MinSize       = 4 // bytes on the wire, at least
+	Openflag4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -18150,11 +18118,10 @@ type OpenClaimDelegateCur4 struct {
 	File            Component4
 }
 
-// The extent of OpenClaimDelegateCur4.
+// The extent of OpenClaimDelegateCur4, which has no largest size below 2 GiB.
 const (
-	OpenClaimDelegateCur4MinSize       = 20         // bytes on the wire, at least
-	OpenClaimDelegateCur4MaxSize       = 4294967316 // bytes on the wire, at most
-	OpenClaimDelegateCur4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OpenClaimDelegateCur4MinSize       = 20 // bytes on the wire, at least
+	OpenClaimDelegateCur4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -18296,11 +18263,10 @@ type OpenClaim4 struct {
 	FileDelegatePrev Component4 // where Claim is OpenClaimType4ClaimDelegatePrev
 }
 
-// The extent of OpenClaim4.
+// The extent of OpenClaim4, which has no largest size below 2 GiB.
 const (
-	OpenClaim4MinSize       = 8          // bytes on the wire, at least
-	OpenClaim4MaxSize       = 4294967320 // bytes on the wire, at most
-	OpenClaim4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OpenClaim4MinSize       = 8 // bytes on the wire, at least
+	OpenClaim4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -18632,11 +18598,10 @@ type OPEN4args struct {
 	Claim       OpenClaim4
 }
 
-// The extent of OPEN4args.
+// The extent of OPEN4args, which has no largest size below 2 GiB.
 const (
-	OPEN4argsMinSize       = 36          // bytes on the wire, at least
-	OPEN4argsMaxSize       = 25769804860 // bytes on the wire, at most
-	OPEN4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OPEN4argsMinSize       = 36 // bytes on the wire, at least
+	OPEN4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -19229,11 +19194,10 @@ type OpenReadDelegation4 struct {
 	Permissions Nfsace4  // Defines users who don't need an ACCESS call to open for read.
 }
 
-// The extent of OpenReadDelegation4.
+// The extent of OpenReadDelegation4, which has no largest size below 2 GiB.
 const (
-	OpenReadDelegation4MinSize       = 36         // bytes on the wire, at least
-	OpenReadDelegation4MaxSize       = 4294967332 // bytes on the wire, at most
-	OpenReadDelegation4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OpenReadDelegation4MinSize       = 36 // bytes on the wire, at least
+	OpenReadDelegation4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -19387,11 +19351,10 @@ type OpenWriteDelegation4 struct {
 	Permissions Nfsace4        // Defines users who don't need an ACCESS call as part of a delegated open.
 }
 
-// The extent of OpenWriteDelegation4.
+// The extent of OpenWriteDelegation4, which has no largest size below 2 GiB.
 const (
-	OpenWriteDelegation4MinSize       = 48         // bytes on the wire, at least
-	OpenWriteDelegation4MaxSize       = 4294967344 // bytes on the wire, at most
-	OpenWriteDelegation4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OpenWriteDelegation4MinSize       = 48 // bytes on the wire, at least
+	OpenWriteDelegation4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -19637,11 +19600,10 @@ type OpenDelegation4 struct {
 	Write          *OpenWriteDelegation4 // where DelegationType is OpenDelegationType4OpenDelegateWrite
 }
 
-// The extent of OpenDelegation4.
+// The extent of OpenDelegation4, which has no largest size below 2 GiB.
 const (
-	OpenDelegation4MinSize       = 4          // bytes on the wire, at least
-	OpenDelegation4MaxSize       = 4294967348 // bytes on the wire, at most
-	OpenDelegation4Amplification = 2          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OpenDelegation4MinSize       = 4 // bytes on the wire, at least
+	OpenDelegation4Amplification = 2 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -20029,11 +19991,10 @@ type OPEN4resok struct {
 	Delegation OpenDelegation4 // Info on any open delegation
 }
 
-// The extent of OPEN4resok.
+// The extent of OPEN4resok, which has no largest size below 2 GiB.
 const (
-	OPEN4resokMinSize       = 48          // bytes on the wire, at least
-	OPEN4resokMaxSize       = 21474836572 // bytes on the wire, at most
-	OPEN4resokAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OPEN4resokMinSize       = 48 // bytes on the wire, at least
+	OPEN4resokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -20483,11 +20444,10 @@ type OPEN4res struct {
 	Resok4 *OPEN4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of OPEN4res.
+// The extent of OPEN4res, which has no largest size below 2 GiB.
 const (
-	OPEN4resMinSize       = 4           // bytes on the wire, at least
-	OPEN4resMaxSize       = 21474836576 // bytes on the wire, at most
-	OPEN4resAmplification = 3           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	OPEN4resMinSize       = 4 // bytes on the wire, at least
+	OPEN4resAmplification = 3 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -22667,11 +22627,10 @@ type READ4resok struct {
 	Data []byte
 }
 
-// The extent of READ4resok.
+// The extent of READ4resok, which has no largest size below 2 GiB.
 const (
-	READ4resokMinSize       = 8          // bytes on the wire, at least
-	READ4resokMaxSize       = 4294967304 // bytes on the wire, at most
-	READ4resokAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	READ4resokMinSize       = 8 // bytes on the wire, at least
+	READ4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -22812,11 +22771,10 @@ type READ4res struct {
 	Resok4 READ4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of READ4res.
+// The extent of READ4res, which has no largest size below 2 GiB.
 const (
-	READ4resMinSize       = 4          // bytes on the wire, at least
-	READ4resMaxSize       = 4294967308 // bytes on the wire, at most
-	READ4resAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	READ4resMinSize       = 4 // bytes on the wire, at least
+	READ4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -23021,11 +22979,10 @@ type READDIR4args struct {
 	AttrRequest Bitmap4
 }
 
-// The extent of READDIR4args.
+// The extent of READDIR4args, which has no largest size below 2 GiB.
 const (
-	READDIR4argsMinSize       = 28          // bytes on the wire, at least
-	READDIR4argsMaxSize       = 17179869208 // bytes on the wire, at most
-	READDIR4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	READDIR4argsMinSize       = 28 // bytes on the wire, at least
+	READDIR4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -23178,11 +23135,10 @@ type Entry4 struct {
 	Attrs  Fattr4
 }
 
-// The extent of Entry4.
+// The extent of Entry4, which has no largest size below 2 GiB.
 const (
-	Entry4MinSize       = 20          // bytes on the wire, at least
-	Entry4MaxSize       = 25769803792 // bytes on the wire, at most
-	Entry4Amplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Entry4MinSize       = 20 // bytes on the wire, at least
+	Entry4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -23399,7 +23355,7 @@ type Dirlist4 struct {
 	EOF     bool
 }
 
-// The extent of Dirlist4, which has no largest size.
+// The extent of Dirlist4, which has no largest size below 2 GiB.
 const (
 	Dirlist4MinSize       = 8  // bytes on the wire, at least
 	Dirlist4Amplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -23697,7 +23653,7 @@ type READDIR4resok struct {
 	Reply      Dirlist4
 }
 
-// The extent of READDIR4resok, which has no largest size.
+// The extent of READDIR4resok, which has no largest size below 2 GiB.
 const (
 	READDIR4resokMinSize       = 16 // bytes on the wire, at least
 	READDIR4resokAmplification = 8  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -24002,7 +23958,7 @@ type READDIR4res struct {
 	Resok4 READDIR4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of READDIR4res, which has no largest size.
+// The extent of READDIR4res, which has no largest size below 2 GiB.
 const (
 	READDIR4resMinSize       = 4 // bytes on the wire, at least
 	READDIR4resAmplification = 8 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -24366,11 +24322,10 @@ type READLINK4resok struct {
 	Link Linktext4
 }
 
-// The extent of READLINK4resok.
+// The extent of READLINK4resok, which has no largest size below 2 GiB.
 const (
-	READLINK4resokMinSize       = 4          // bytes on the wire, at least
-	READLINK4resokMaxSize       = 4294967300 // bytes on the wire, at most
-	READLINK4resokAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	READLINK4resokMinSize       = 4 // bytes on the wire, at least
+	READLINK4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -24500,11 +24455,10 @@ type READLINK4res struct {
 	Resok4 READLINK4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of READLINK4res.
+// The extent of READLINK4res, which has no largest size below 2 GiB.
 const (
-	READLINK4resMinSize       = 4          // bytes on the wire, at least
-	READLINK4resMaxSize       = 4294967304 // bytes on the wire, at most
-	READLINK4resAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	READLINK4resMinSize       = 4 // bytes on the wire, at least
+	READLINK4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -24695,11 +24649,10 @@ type REMOVE4args struct {
 	Target Component4
 }
 
-// The extent of REMOVE4args.
+// The extent of REMOVE4args, which has no largest size below 2 GiB.
 const (
-	REMOVE4argsMinSize       = 4          // bytes on the wire, at least
-	REMOVE4argsMaxSize       = 4294967300 // bytes on the wire, at most
-	REMOVE4argsAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	REMOVE4argsMinSize       = 4 // bytes on the wire, at least
+	REMOVE4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -25137,11 +25090,10 @@ type RENAME4args struct {
 	Newname Component4
 }
 
-// The extent of RENAME4args.
+// The extent of RENAME4args, which has no largest size below 2 GiB.
 const (
-	RENAME4argsMinSize       = 8          // bytes on the wire, at least
-	RENAME4argsMaxSize       = 8589934600 // bytes on the wire, at most
-	RENAME4argsAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	RENAME4argsMinSize       = 8 // bytes on the wire, at least
+	RENAME4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -26113,11 +26065,10 @@ type SECINFO4args struct {
 	Name Component4
 }
 
-// The extent of SECINFO4args.
+// The extent of SECINFO4args, which has no largest size below 2 GiB.
 const (
-	SECINFO4argsMinSize       = 4          // bytes on the wire, at least
-	SECINFO4argsMaxSize       = 4294967300 // bytes on the wire, at most
-	SECINFO4argsAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	SECINFO4argsMinSize       = 4 // bytes on the wire, at least
+	SECINFO4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -26393,11 +26344,10 @@ type RpcsecGSSInfo struct {
 	Service RPCGSSSvcT
 }
 
-// The extent of RpcsecGSSInfo.
+// The extent of RpcsecGSSInfo, which has no largest size below 2 GiB.
 const (
-	RpcsecGSSInfoMinSize       = 12         // bytes on the wire, at least
-	RpcsecGSSInfoMaxSize       = 4294967308 // bytes on the wire, at most
-	RpcsecGSSInfoAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	RpcsecGSSInfoMinSize       = 12 // bytes on the wire, at least
+	RpcsecGSSInfoAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -26558,11 +26508,10 @@ type Secinfo4 struct {
 	FlavorInfo RpcsecGSSInfo // where Flavor is RpcsecGSS
 }
 
-// The extent of Secinfo4.
+// The extent of Secinfo4, which has no largest size below 2 GiB.
 const (
-	Secinfo4MinSize       = 4          // bytes on the wire, at least
-	Secinfo4MaxSize       = 4294967312 // bytes on the wire, at most
-	Secinfo4Amplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Secinfo4MinSize       = 4 // bytes on the wire, at least
+	Secinfo4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -26766,7 +26715,7 @@ func (v *Secinfo4) ResetXDR() {
 // SECINFO4resok is typedef SECINFO4resok.
 type SECINFO4resok []Secinfo4
 
-// The extent of SECINFO4resok, which has no largest size.
+// The extent of SECINFO4resok, which has no largest size below 2 GiB.
 const (
 	SECINFO4resokMinSize       = 4  // bytes on the wire, at least
 	SECINFO4resokAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -27015,7 +26964,7 @@ type SECINFO4res struct {
 	Resok4 SECINFO4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of SECINFO4res, which has no largest size.
+// The extent of SECINFO4res, which has no largest size below 2 GiB.
 const (
 	SECINFO4resMinSize       = 4  // bytes on the wire, at least
 	SECINFO4resAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -27326,11 +27275,10 @@ type SETATTR4args struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of SETATTR4args.
+// The extent of SETATTR4args, which has no largest size below 2 GiB.
 const (
-	SETATTR4argsMinSize       = 24          // bytes on the wire, at least
-	SETATTR4argsMaxSize       = 21474836500 // bytes on the wire, at most
-	SETATTR4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	SETATTR4argsMinSize       = 24 // bytes on the wire, at least
+	SETATTR4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -27513,11 +27461,10 @@ type SETATTR4res struct {
 	Attrsset Bitmap4
 }
 
-// The extent of SETATTR4res.
+// The extent of SETATTR4res, which has no largest size below 2 GiB.
 const (
-	SETATTR4resMinSize       = 8           // bytes on the wire, at least
-	SETATTR4resMaxSize       = 17179869188 // bytes on the wire, at most
-	SETATTR4resAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	SETATTR4resMinSize       = 8 // bytes on the wire, at least
+	SETATTR4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -27672,11 +27619,10 @@ type SETCLIENTID4args struct {
 	CallbackIdent uint32
 }
 
-// The extent of SETCLIENTID4args.
+// The extent of SETCLIENTID4args, which has no largest size below 2 GiB.
 const (
-	SETCLIENTID4argsMinSize       = 28         // bytes on the wire, at least
-	SETCLIENTID4argsMaxSize       = 8589935644 // bytes on the wire, at most
-	SETCLIENTID4argsAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	SETCLIENTID4argsMinSize       = 28 // bytes on the wire, at least
+	SETCLIENTID4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -28014,11 +27960,10 @@ type SETCLIENTID4res struct {
 	ClientUsing Clientaddr4       // where Status is Nfsstat4Nfs4errClidInuse
 }
 
-// The extent of SETCLIENTID4res.
+// The extent of SETCLIENTID4res, which has no largest size below 2 GiB.
 const (
-	SETCLIENTID4resMinSize       = 4          // bytes on the wire, at least
-	SETCLIENTID4resMaxSize       = 8589934604 // bytes on the wire, at most
-	SETCLIENTID4resAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	SETCLIENTID4resMinSize       = 4 // bytes on the wire, at least
+	SETCLIENTID4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -28503,11 +28448,10 @@ type VERIFY4args struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of VERIFY4args.
+// The extent of VERIFY4args, which has no largest size below 2 GiB.
 const (
-	VERIFY4argsMinSize       = 8           // bytes on the wire, at least
-	VERIFY4argsMaxSize       = 21474836484 // bytes on the wire, at most
-	VERIFY4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	VERIFY4argsMinSize       = 8 // bytes on the wire, at least
+	VERIFY4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -28951,11 +28895,10 @@ type WRITE4args struct {
 	Data    []byte
 }
 
-// The extent of WRITE4args.
+// The extent of WRITE4args, which has no largest size below 2 GiB.
 const (
-	WRITE4argsMinSize       = 32         // bytes on the wire, at least
-	WRITE4argsMaxSize       = 4294967328 // bytes on the wire, at most
-	WRITE4argsAmplification = 1          // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	WRITE4argsMinSize       = 32 // bytes on the wire, at least
+	WRITE4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -30081,11 +30024,10 @@ type NFSArgop4 struct {
 	OpreleaseLockowner   *ReleaseLOCKOWNER4args   // where Argop is NFSOpnum4OpReleaseLockowner
 }
 
-// The extent of NFSArgop4.
+// The extent of NFSArgop4, which has no largest size below 2 GiB.
 const (
-	NFSArgop4MinSize       = 4           // bytes on the wire, at least
-	NFSArgop4MaxSize       = 30064771092 // bytes on the wire, at most
-	NFSArgop4Amplification = 6           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	NFSArgop4MinSize       = 4 // bytes on the wire, at least
+	NFSArgop4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -30128,11 +30070,10 @@ func (v *NFSArgop4) XDRSize() int {
 	case NFSOpnum4OpLock:
 		if v.Oplock != nil {
 			n += 28
-			switch v.Oplock.Locker.NewLockOwner {
-			case true:
+			if v.Oplock.Locker.NewLockOwner {
 				n += 36
 				n += xdr.Padded(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner))
-			case false:
+			} else {
 				n += 20
 			}
 		}
@@ -30500,8 +30441,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.Oplock.Length))
 		binary.BigEndian.PutUint32(w[24:28], xdr.Word(v.Oplock.Locker.NewLockOwner))
 		off += 28
-		switch v.Oplock.Locker.NewLockOwner {
-		case true:
+		if v.Oplock.Locker.NewLockOwner {
 			if len(v.Oplock.Locker.OpenOwner.LockOwner.Owner) > 1024 {
 				return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
 			}
@@ -30517,7 +30457,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner)))
 			off += 36
 			off = xdr.PutOpaque(b, off, v.Oplock.Locker.OpenOwner.LockOwner.Owner)
-		case false:
+		} else {
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Full()
 			}
@@ -31337,16 +31277,14 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		kind3 = word2 != 0
 		off += 28
 		if kind3 != v.Oplock.Locker.NewLockOwner {
-			switch v.Oplock.Locker.NewLockOwner {
-			case true:
+			if v.Oplock.Locker.NewLockOwner {
 				v.Oplock.Locker.OpenOwner.ResetXDR()
-			case false:
+			} else {
 				v.Oplock.Locker.LockOwner.ResetXDR()
 			}
 			v.Oplock.Locker.NewLockOwner = kind3
 		}
-		switch kind3 {
-		case true:
+		if kind3 {
 			if xdr.Lacks(b, off, 36) {
 				return 0, xdr.Short(b, off, 36, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.OpenSeqid")
 			}
@@ -31369,7 +31307,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Oplock.Locker.OpenOwner.LockOwner.Owner = d.Bytes(b[off : off+int(n7) : off+int(n7)])
 			off += xdr.Padded(int(n7))
-		case false:
+		} else {
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.LockStateid.Seqid")
 			}
@@ -32210,8 +32148,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		kind3 = word2 != 0
 		off += 28
-		switch kind3 {
-		case true:
+		if kind3 {
 			if xdr.Lacks(b, off, 36) {
 				return 0, xdr.Short(b, off, 36, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.OpenSeqid")
 			}
@@ -32228,7 +32165,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n7), xdr.PadBits(b, off, int(n7)), 0, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
 			}
 			off += xdr.Padded(int(n7))
-		case false:
+		} else {
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.LockStateid.Seqid")
 			}
@@ -32825,7 +32762,7 @@ type NFSResop4 struct {
 	Opillegal            *ILLEGAL4res            // where Resop is NFSOpnum4OpIllegal
 }
 
-// The extent of NFSResop4, which has no largest size.
+// The extent of NFSResop4, which has no largest size below 2 GiB.
 const (
 	NFSResop4MinSize       = 8  // bytes on the wire, at least
 	NFSResop4Amplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -36738,7 +36675,7 @@ type COMPOUND4args struct {
 	Argarray     []NFSArgop4
 }
 
-// The extent of COMPOUND4args, which has no largest size.
+// The extent of COMPOUND4args, which has no largest size below 2 GiB.
 const (
 	COMPOUND4argsMinSize       = 12 // bytes on the wire, at least
 	COMPOUND4argsAmplification = 76 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -36929,7 +36866,7 @@ type COMPOUND4res struct {
 	Resarray []NFSResop4
 }
 
-// The extent of COMPOUND4res, which has no largest size.
+// The extent of COMPOUND4res, which has no largest size below 2 GiB.
 const (
 	COMPOUND4resMinSize       = 12 // bytes on the wire, at least
 	COMPOUND4resAmplification = 58 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -37139,11 +37076,10 @@ type CbGETATTR4args struct {
 	AttrRequest Bitmap4
 }
 
-// The extent of CbGETATTR4args.
+// The extent of CbGETATTR4args, which has no largest size below 2 GiB.
 const (
-	CbGETATTR4argsMinSize       = 8           // bytes on the wire, at least
-	CbGETATTR4argsMaxSize       = 17179869316 // bytes on the wire, at most
-	CbGETATTR4argsAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbGETATTR4argsMinSize       = 8 // bytes on the wire, at least
+	CbGETATTR4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -37324,11 +37260,10 @@ type CbGETATTR4resok struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of CbGETATTR4resok.
+// The extent of CbGETATTR4resok, which has no largest size below 2 GiB.
 const (
-	CbGETATTR4resokMinSize       = 8           // bytes on the wire, at least
-	CbGETATTR4resokMaxSize       = 21474836484 // bytes on the wire, at most
-	CbGETATTR4resokAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbGETATTR4resokMinSize       = 8 // bytes on the wire, at least
+	CbGETATTR4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -37506,11 +37441,10 @@ type CbGETATTR4res struct {
 	Resok4 CbGETATTR4resok // where Status is Nfsstat4Nfs4Ok
 }
 
-// The extent of CbGETATTR4res.
+// The extent of CbGETATTR4res, which has no largest size below 2 GiB.
 const (
-	CbGETATTR4resMinSize       = 4           // bytes on the wire, at least
-	CbGETATTR4resMaxSize       = 21474836488 // bytes on the wire, at most
-	CbGETATTR4resAmplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbGETATTR4resMinSize       = 4 // bytes on the wire, at least
+	CbGETATTR4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -38294,11 +38228,10 @@ type NFSCbArgop4 struct {
 	Opcbrecall  CbRECALL4args  // where Argop is 4
 }
 
-// The extent of NFSCbArgop4.
+// The extent of NFSCbArgop4, which has no largest size below 2 GiB.
 const (
-	NFSCbArgop4MinSize       = 4           // bytes on the wire, at least
-	NFSCbArgop4MaxSize       = 17179869320 // bytes on the wire, at most
-	NFSCbArgop4Amplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	NFSCbArgop4MinSize       = 4 // bytes on the wire, at least
+	NFSCbArgop4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -38604,11 +38537,10 @@ type NFSCbResop4 struct {
 	Opcbillegal CbILLEGAL4res // where Resop is 10044
 }
 
-// The extent of NFSCbResop4.
+// The extent of NFSCbResop4, which has no largest size below 2 GiB.
 const (
-	NFSCbResop4MinSize       = 8           // bytes on the wire, at least
-	NFSCbResop4MaxSize       = 21474836492 // bytes on the wire, at most
-	NFSCbResop4Amplification = 1           // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	NFSCbResop4MinSize       = 8 // bytes on the wire, at least
+	NFSCbResop4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -38968,7 +38900,7 @@ type CbCOMPOUND4args struct {
 	Argarray      []NFSCbArgop4
 }
 
-// The extent of CbCOMPOUND4args, which has no largest size.
+// The extent of CbCOMPOUND4args, which has no largest size below 2 GiB.
 const (
 	CbCOMPOUND4argsMinSize       = 16 // bytes on the wire, at least
 	CbCOMPOUND4argsAmplification = 26 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
@@ -39354,7 +39286,7 @@ type CbCOMPOUND4res struct {
 	Resarray []NFSCbResop4
 }
 
-// The extent of CbCOMPOUND4res, which has no largest size.
+// The extent of CbCOMPOUND4res, which has no largest size below 2 GiB.
 const (
 	CbCOMPOUND4resMinSize       = 12 // bytes on the wire, at least
 	CbCOMPOUND4resAmplification = 9  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most

@@ -1,6 +1,8 @@
 package gogen
 
 import (
+	"math"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -34,7 +36,7 @@ func (g *gen) bounds(d *ir.Decl) {
 		b.max = b.min
 	default:
 		b.min = def("MinSize", size.Min, "bytes on the wire, at least")
-		if !size.Unbounded {
+		if !size.Unbounded && size.Max <= math.MaxInt32 {
 			b.max = def("MaxSize", size.Max, "bytes on the wire, at most")
 		}
 	}
@@ -44,8 +46,8 @@ func (g *gen) bounds(d *ir.Decl) {
 	}
 	g.bound[d] = b
 	what := "The extent of " + name + "."
-	if size.Unbounded {
-		what = "The extent of " + name + ", which has no largest size."
+	if b.max == "" {
+		what = "The extent of " + name + ", which has no largest size below 2 GiB."
 	}
 	g.f.Comment("// " + what)
 	g.f.Const().Defs(defs...)

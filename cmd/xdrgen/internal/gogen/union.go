@@ -2,6 +2,7 @@ package gogen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -69,6 +70,9 @@ func (g *gen) label(d *ir.Decl, l ir.Label) *jen.Statement {
 // arms writes a switch over the discriminant: body for each arm, other where no
 // arm is selected.
 func (g *gen) arms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other []jen.Code) jen.Code {
+	if d.Disc.Type.Underlying().Kind == ir.Bool && oneLabelEach(d) {
+		return boolArms(d, disc, body, other)
+	}
 	var cases []jen.Code
 	hasDefault := false
 	for _, a := range d.Arms {
@@ -89,6 +93,43 @@ func (g *gen) arms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other
 		cases = append(cases, jen.Default().Block(other...))
 	}
 	return jen.Switch(disc()).Block(cases...)
+}
+
+// oneLabelEach reports whether no arm of d has two labels.
+func oneLabelEach(d *ir.Decl) bool {
+	return !slices.ContainsFunc(d.Arms, func(a *ir.Arm) bool { return len(a.Labels) > 1 })
+}
+
+// boolArms is arms for a union over a bool: if and else.
+func boolArms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other []jen.Code) jen.Code {
+	var code [2][]jen.Code // of FALSE and of TRUE
+	var rest []jen.Code
+	var has [2]bool
+	for _, a := range d.Arms {
+		if a.Default {
+			rest = body(a)
+			continue
+		}
+		i := labelWord(a.Labels[0])
+		code[i], has[i] = body(a), true
+	}
+	if !slices.ContainsFunc(d.Arms, func(a *ir.Arm) bool { return a.Default }) {
+		rest = other
+	}
+	for i := range code {
+		if !has[i] {
+			code[i] = rest
+		}
+	}
+	switch {
+	case len(code[0]) == 0 && len(code[1]) == 0:
+		return jen.Id("_").Op("=").Add(disc()) // all void
+	case len(code[1]) == 0:
+		return jen.If(jen.Op("!").Add(disc())).Block(code[0]...)
+	case len(code[0]) == 0:
+		return jen.If(disc()).Block(code[1]...)
+	}
+	return jen.If(disc()).Block(code[1]...).Else().Block(code[0]...)
 }
 
 // arm is the place of arm a of the union at v.
