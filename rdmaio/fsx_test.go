@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -194,14 +195,28 @@ func (f *fsx) truncate() {
 // reply can have: inline, in chunks of one segment or many, long, and all of it mixed. After each the server has what
 // a model has, to the byte, and no key is live (R13, R46, R54, R64, R75, R88, R95, R100, R102, R285). Over each provider; with other
 // thresholds and segments from time to time.
-func TestFileIntegrity(t *testing.T) { overEach(t, fileIntegrity) }
+func TestFileIntegrity(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) { fileIntegrity(t, w, *fsxOps) })
+}
 
-func fileIntegrity(t *testing.T, w *world) {
+// The same where completions come late, at both ends.
+func TestFileIntegrityLate(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		inj := fault.New(fault.Config{Seed: *fsxSeed, Rate: map[fault.Kind]float64{fault.DelayCompletion: 0.2}})
+		w.client, w.server = inj.Device(w.client), inj.Device(w.server)
+		fileIntegrity(t, w, min(*fsxOps, 1000))
+		if n := inj.Count(fault.DelayCompletion).Fired; n < 100 {
+			t.Errorf("%d completions came late: the test tells nothing", n)
+		}
+	})
+}
+
+func fileIntegrity(t *testing.T, w *world, ops int) {
 	s := &store{}
 	r := rand.New(rand.NewPCG(*fsxSeed, 0))
 	f := &fsx{t: t, r: r, w: w, buf: make([]byte, mostFile+256), noise: pattern(2*mostFile, *fsxSeed)}
 	w.serve(s, &rdmaio.Config{InlineSend: 8192, InlineRecv: 8192})
-	for done, runs := 0, 20; done < *fsxOps; {
+	for done, runs := 0, 20; done < ops; {
 		inlineSize := 1024 << r.IntN(4)
 		c, err := rdmaio.Dial(context.Background(), w.client, w.addr, &rdmaio.Config{
 			InlineSend: inlineSize, InlineRecv: inlineSize, SegmentSize: []int{0, 1 << 20, 100_000, 65_537, 33_333}[r.IntN(5)],
@@ -211,7 +226,7 @@ func fileIntegrity(t *testing.T, w *world) {
 			t.Fatal(err)
 		}
 		f.c = c
-		for range max(1, *fsxOps/runs) {
+		for range max(1, ops/runs) {
 			switch n := r.IntN(20); {
 			case n < 9:
 				f.read()
