@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 // Exit codes, the same in all commands.
@@ -64,7 +66,7 @@ func run(ctx context.Context, args []string, env environment) int {
 }
 
 func execute(ctx context.Context, args []string, env environment) int {
-	if topic, ok := wantsHelp(args); ok {
+	if topic, ok := cli.WantsHelp(args); ok {
 		text, known := help(topic)
 		if !known {
 			return usage(env, fmt.Errorf("no help on %q", topic))
@@ -77,7 +79,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if err != nil {
 		return report(env, err)
 	}
-	parsed, err := parser.Parse(normalise(args))
+	parsed, err := parser.Parse(cli.Long(args, ""))
 	if err != nil {
 		return usage(env, err)
 	}
@@ -138,42 +140,4 @@ func report(env environment, err error) int {
 func usage(env environment, err error) int {
 	fmt.Fprintf(env.stderr, "rpcrdma: %v\ntry: rpcrdma help\n", err)
 	return exitUsage
-}
-
-// normalise gives long flags written with one dash, which is how they are
-// documented, the two that the parser wants.
-func normalise(args []string) []string {
-	out := make([]string, 0, len(args))
-	for i, a := range args {
-		if a == "--" {
-			return append(out, args[i:]...)
-		}
-		if name, _, _ := strings.Cut(a, "="); len(name) > 2 && a[0] == '-' && a[1] >= 'a' && a[1] <= 'z' && (a[2] < '0' || a[2] > '9') {
-			a = "-" + a
-		}
-		out = append(out, a)
-	}
-	return out
-}
-
-// wantsHelp finds the wish for help in a command line, and on what.
-func wantsHelp(args []string) (topic string, ok bool) {
-	if len(args) == 0 {
-		return "", true
-	}
-	if args[0] == "help" {
-		return strings.Join(args[1:], " "), true
-	}
-	for i, a := range args {
-		switch a {
-		case "--":
-			return "", false
-		case "-h", "-help", "--help":
-			if i == 0 {
-				return "", true
-			}
-			return args[0], true
-		}
-	}
-	return "", false
 }

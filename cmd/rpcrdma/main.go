@@ -12,17 +12,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal kills
-	code := run(ctx, os.Args[1:], environment{stdout: os.Stdout, stderr: os.Stderr, terminal: isTerminal(os.Stderr)})
+	code := run(ctx, os.Args[1:], environment{stdout: os.Stdout, stderr: os.Stderr, terminal: cli.IsTerminal(os.Stderr)})
 	os.Exit(code)
-}
-
-// isTerminal reports whether a file is one.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )
 
@@ -28,7 +29,7 @@ func runCommand(t *testing.T, args ...string) (stdout, stderr string, code int) 
 	var out, errs bytes.Buffer
 	code = run(args, environment{
 		stdout: &out, stderr: &errs,
-		getenv: func(string) string { return "" }, terminal: isTerminal,
+		getenv: func(string) string { return "" }, terminal: cli.IsTerminal,
 	})
 	return out.String(), errs.String(), code
 }

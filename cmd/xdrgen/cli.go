@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 // Exit codes, the same in all commands.
@@ -43,7 +44,7 @@ type commandLine struct {
 
 // run runs one command line and returns the exit code.
 func run(args []string, env environment) int {
-	if topic, ok := wantsHelp(args); ok {
+	if topic, ok := cli.WantsHelp(args); ok {
 		text, known := help(topic)
 		if !known {
 			return usage(env, unknownTopic(topic))
@@ -62,7 +63,7 @@ func run(args []string, env environment) int {
 	if _, known := help(args[0]); known {
 		env.command = args[0]
 	}
-	ctx, err := parser.Parse(filesLast(parser.Model, normalise(args)))
+	ctx, err := parser.Parse(filesLast(parser.Model, cli.Long(args, "ID")))
 	if err != nil {
 		return usage(env, parseError(env.command, args[0], err))
 	}
@@ -102,53 +103,4 @@ func usage(env environment, err error) int {
 func failed(env environment, err error) int {
 	fmt.Fprintf(env.stderr, "xdrgen: %v\n", err)
 	return exitFailed
-}
-
-// normalise gives long flags written with one dash, which is how they are
-// documented, the two that the parser wants. -I and -D may have their value
-// attached, as with a C compiler.
-func normalise(args []string) []string {
-	out := make([]string, 0, len(args))
-	for i, a := range args {
-		if a == "--" {
-			return append(out, args[i:]...)
-		}
-		if len(a) > 2 && a[0] == '-' && a[1] != '-' && a[1] != 'I' && a[1] != 'D' && !strings.HasPrefix(a, "-o=") {
-			a = "-" + a
-		}
-		out = append(out, a)
-	}
-	return out
-}
-
-// wantsHelp tells a request for help, and about what.
-func wantsHelp(args []string) (topic string, ok bool) {
-	if len(args) == 0 {
-		return "", true
-	}
-	if args[0] == "help" {
-		return strings.Join(args[1:], " "), true
-	}
-	for _, a := range args {
-		switch a {
-		case "--":
-			return "", false
-		case "-h", "-help", "--help":
-			if strings.HasPrefix(args[0], "-") {
-				return "", true
-			}
-			return args[0], true
-		}
-	}
-	return "", false
-}
-
-// isTerminal reports whether w is a character device.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 const dataUnit = `enum color { RED = 0, GREEN = 7 };
@@ -22,7 +24,7 @@ func runWith(t *testing.T, stdin string, args ...string) (stdout, stderr string,
 	var out, errs bytes.Buffer
 	code = run(args, environment{
 		stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs,
-		getenv: func(string) string { return "" }, terminal: isTerminal,
+		getenv: func(string) string { return "" }, terminal: cli.IsTerminal,
 	})
 	return out.String(), errs.String(), code
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 const faulty = `// First.
@@ -141,7 +143,7 @@ func TestStdin(t *testing.T) {
 	var out, errs strings.Builder
 	env := environment{
 		stdin: strings.NewReader("struct a { nothing x; };\n"), stdout: &out, stderr: &errs,
-		getenv: func(string) string { return "" }, terminal: isTerminal,
+		getenv: func(string) string { return "" }, terminal: cli.IsTerminal,
 	}
 	if code := run([]string{"check", "-"}, env); code != exitFindings || !strings.HasPrefix(out.String(), stdinFile+":1:12: error: XDR0101") {
 		t.Errorf("exit code %d\n%s%s", code, &out, &errs)

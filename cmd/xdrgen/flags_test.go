@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 // TestSharedFlags holds that every command that reads XDR files takes the
@@ -45,7 +47,7 @@ func TestStdinEverywhere(t *testing.T) {
 		var out, errs strings.Builder
 		code := run(strings.Fields(args), environment{
 			stdin: strings.NewReader("struct  s { int a; };\n"), stdout: &out, stderr: &errs,
-			getenv: func(string) string { return "" }, terminal: isTerminal,
+			getenv: func(string) string { return "" }, terminal: cli.IsTerminal,
 		})
 		if code != exitClean {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, out.String(), errs.String())

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 // TestHelpExamples holds that the examples of each command's help are command
@@ -32,7 +34,7 @@ func TestHelpExamples(t *testing.T) {
 					t.Fatal(err)
 				}
 				words := strings.Fields(strings.ReplaceAll(args, "'", ""))
-				if _, err := parser.Parse(filesLast(parser.Model, normalise(words))); err != nil {
+				if _, err := parser.Parse(filesLast(parser.Model, cli.Long(words, "ID"))); err != nil {
 					t.Errorf("xdrgen %s: %v", args, err)
 				}
 			}

@@ -13,6 +13,8 @@ package main
 import (
 	"os"
 	"runtime/debug"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 // The command is done in a tenth of a second, so that collecting garbage by the
@@ -27,6 +29,6 @@ func main() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
 	os.Exit(run(os.Args[1:], environment{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, terminal: isTerminal,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, terminal: cli.IsTerminal,
 	}))
 }
