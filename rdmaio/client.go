@@ -39,6 +39,10 @@ type ClientConfig struct {
 	// each time, unless it has a cache of replies.
 	Retransmits int
 
+	// StuckTimeout is how long a connection may stay useless: when Calls that were cancelled, and never
+	// answered, hold all of its credits, it is given up for another one. Default 10 s; negative: never.
+	StuckTimeout time.Duration
+
 	// IdleTimeout is how long a connection stays without Calls. Default 5 min. With a
 	// Conn.ReverseHandler it stays, and is made anew when lost, since the server may call (RFC 8167 §5.4).
 	IdleTimeout time.Duration
@@ -69,6 +73,7 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	duration(&c.DialTimeout, 10*time.Second)
 	duration(&c.MinBackoff, 100*time.Millisecond)
 	duration(&c.MaxBackoff, 30*time.Second)
+	duration(&c.StuckTimeout, 10*time.Second)
 	duration(&c.IdleTimeout, 5*time.Minute)
 	count(&c.DialFailures, int(^uint(0)>>1))
 	count(&c.Retransmits, 4)
@@ -121,6 +126,7 @@ type ClientStats struct {
 	Connects        uint64 // connections made
 	DialFailures    uint64 // tries that made none
 	Lost            uint64 // connections that ended by themselves
+	Stuck           uint64 // connections given up since Calls that nobody waited for held all credits
 	IdleCloses      uint64 // closed since nobody used them
 	Retransmissions uint64 // Calls sent, or tried, on a further connection
 }

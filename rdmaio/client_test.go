@@ -274,6 +274,48 @@ func TestClientIdle(t *testing.T) {
 	})
 }
 
+// A Call that is never answered holds its credit, the only one of a connection that has just been made. That is
+// given up in bounded time, and the Calls that come then are served.
+func TestClientStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		n := 0
+		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			if n++; n == 1 {
+				r.Drop(nil)
+				return
+			}
+			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+		}), nil)
+		c := w.newClient(&rdmaio.ClientConfig{StuckTimeout: 4 * time.Second})
+		call := func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+			defer cancel()
+			_, err := c.Call(ctx, nullCall(c.XID(), 40))
+			return err
+		}
+		start := time.Now()
+		for call() != nil {
+			if time.Since(start) > 10*time.Second {
+				t.Fatalf("still stuck: %+v", c.Stats())
+			}
+		}
+		if s := c.Stats(); s.Stuck != 1 || s.Connects != 2 || s.Lost != 0 || time.Since(start) < 4*time.Second {
+			t.Errorf("%+v after %v", s, time.Since(start))
+		}
+		// One that is answered late, but is, keeps its connection.
+		for range 50 {
+			if err := call(); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+		}
+		if s := c.Stats(); s.Connects != 2 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // What Connected finds wrong is a failure to connect; no Call goes before it.
 func TestClientConnected(t *testing.T) {
 	w := newWorld(t)

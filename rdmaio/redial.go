@@ -156,8 +156,20 @@ func (c *Client) watch(conn *Conn) bool {
 	if c.cfg.IdleTimeout == 0 || c.keeps() {
 		idle.Stop()
 	}
+	look := &time.Ticker{} // at whether it is stuck
+	if c.cfg.StuckTimeout > 0 {
+		look = time.NewTicker(max(c.cfg.StuckTimeout/2, 1))
+		defer look.Stop()
+	}
+	stuck := 0 // times in a row
 	for over := false; !over; {
 		select {
+		case <-look.C:
+			if s := conn.Stats(); s.Abandoned == 0 || s.Abandoned < s.Granted {
+				stuck = 0
+			} else if stuck++; stuck > 2 {
+				over = c.giveUp(&c.stats.Stuck)
+			}
 		case <-conn.Done():
 			over = true
 		case <-c.ctx.Done():
@@ -169,7 +181,7 @@ func (c *Client) watch(conn *Conn) bool {
 		}
 	}
 	c.mu.Lock()
-	if c.conn == conn { // else closeIdle was here
+	if c.conn == conn { // else it was given up
 		c.conn = nil
 		if c.ctx.Err() == nil {
 			c.stats.Lost++
@@ -187,6 +199,15 @@ func (c *Client) watch(conn *Conn) bool {
 		}
 	}()
 	return useful
+}
+
+// giveUp takes the connection away, and counts that.
+func (c *Client) giveUp(count *uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conn = nil
+	*count++
+	return true
 }
 
 // closeIdle takes the connection away if no Call was on it for long enough, else tells when to look again.

@@ -89,6 +89,7 @@ type Stats struct {
 	RemoteEnds     uint64 // keys ended by a Reply: those of the requester, by the responder
 
 	// State.
+	Abandoned       int // our Calls in flight that nobody waits for: each has a credit
 	Waiting         int // Calls that wait for a credit, and answers for room in the send queue
 	DonesDue        int // Replies that the peer is still to read
 	PostedRecvs     int // Receives

@@ -86,7 +86,11 @@ func (e *Engine) cancel(xid uint32, c *Call) {
 	if !p.sent {
 		e.waiting.remove(func(q *pending) bool { return q == p })
 		e.drop(p)
-	} else if e.terms.RemoteInvalidate && e.cfg.Role == Requester {
+		e.done(c, nil) // the caller knows why
+		return
+	}
+	e.stats.Abandoned++
+	if e.terms.RemoteInvalidate && e.cfg.Role == Requester {
 		p.keys = c.Lists.Keys(nil) // its Reply may have come already, and have ended one
 	}
 	e.done(c, nil) // the caller knows why
@@ -208,6 +212,9 @@ func (e *Engine) done(c *Call, err error) {
 
 // drop forgets a Call.
 func (e *Engine) drop(p *pending) {
+	if p.sent && p.call == nil {
+		e.stats.Abandoned--
+	}
 	delete(e.table, p.xid)
 	*p = pending{}
 	e.idle = append(e.idle, p)
@@ -225,6 +232,7 @@ func (e *Engine) abandonCalls() {
 	for _, c := range all {
 		e.done(c, e.ended)
 	}
+	e.stats.Abandoned = 0
 	clear(e.table)
 	e.waiting = queue[*pending]{}
 }
