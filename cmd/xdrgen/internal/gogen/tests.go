@@ -15,17 +15,25 @@ const testPath = xdrPath + "/codectest"
 // wiresPerType is how many valid encodings a generated test has of each type.
 const wiresPerType = 7
 
+// manyWires is how many bytes of encodings the tests of a package hold: what is
+// declared after them has none, as large types that hold each other would make the
+// file grow with the square of their number.
+const manyWires = 8 << 20
+
 // tests writes the package's generated tests. Their encodings are made from the
 // ir, always the same ones for the same unit.
 func (g *gen) tests() *jen.File {
 	file := g.newPiece()
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows []jen.Code
+	held := 0
 	for _, d := range g.unit.Decls {
 		b, ok := g.bound[d]
-		if !ok || declSize(d).Min > largeWire {
+		if !ok || declSize(d).Min > largeWire || held > manyWires {
 			continue // or too large to be tried
 		}
+		wires, n := sampleWires(r, d)
+		held += n
 		name := g.names.decl[d]
 		most := jen.Lit(-1)
 		if b.max != "" {
@@ -36,7 +44,7 @@ func (g *gen) tests() *jen.File {
 			jen.Id("New"):   jen.Func().Params().Qual(testPath, "Value").Block(jen.Return(jen.New(jen.Id(name)))),
 			jen.Id("Min"):   jen.Id(b.min),
 			jen.Id("Max"):   most,
-			jen.Id("Wires"): jen.Index().String().Values(multi(sampleWires(r, d))...),
+			jen.Id("Wires"): jen.Index().String().Values(multi(wires)...),
 		}
 		if b.amp != "" {
 			row[jen.Id("Amplification")] = jen.Id(b.amp)
@@ -65,17 +73,18 @@ func (g *gen) tests() *jen.File {
 	return file
 }
 
-// sampleWires are valid encodings of d, without repetition, shallow ones first.
-func sampleWires(r *rand.Rand, d *ir.Decl) []jen.Code {
-	var out []jen.Code
+// sampleWires are valid encodings of d, without repetition, shallow ones first, and
+// how many bytes they have.
+func sampleWires(r *rand.Rand, d *ir.Decl) (out []jen.Code, n int) {
 	seen := map[string]bool{}
 	for i := range wiresPerType {
 		w := &wirer{r: r, deep: i % 6}
 		s := fmt.Sprintf("%x", w.decl(nil, d))
 		if !seen[s] {
 			seen[s] = true
+			n += len(s) / 2
 			out = append(out, jen.Lit(s))
 		}
 	}
-	return out
+	return out, n
 }
