@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -171,22 +173,36 @@ func (f *deviceFlags) address(s string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// resolve finds the IP address of a server.
-func resolve(ctx context.Context, addr string) (string, error) {
+// dial connects to a server at the first of a name's addresses that takes the connection, those of
+// IPv4 first, and says which.
+func dial(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", err
+	if err != nil { // within this process
+		conn, err := rdmaio.Dial(ctx, dev, addr, cfg)
+		if err != nil {
+			return nil, "", explain("connection", addr, err)
+		}
+		return conn, addr, nil
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return "", err
+		return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: err, help: "another name, or an address"}
 	}
-	for _, ip := range ips {
-		if ip.Is4() || ip.Is4In6() { // most servers have that one
-			return net.JoinHostPort(ip.Unmap().String(), port), nil
+	for i := range ips {
+		ips[i] = ips[i].Unmap()
+	}
+	slices.SortStableFunc(ips, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+	for i, ip := range ips {
+		at := net.JoinHostPort(ip.String(), port)
+		conn, err := rdmaio.Dial(ctx, dev, at, cfg)
+		if err == nil {
+			return conn, at, nil
+		}
+		if i == len(ips)-1 || !errors.Is(err, verbs.ErrConnectionRefused) {
+			return nil, "", explain("connection", at, err)
 		}
 	}
-	return net.JoinHostPort(ips[0].String(), port), nil
+	return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: errors.New("it has no address")}
 }
 
 // size is a number of bytes in a flag: 128, 64k, 1m.

@@ -68,8 +68,6 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 		m.addr = s.Addr()
 	} else if m.addr, err = c.address(c.Host); err != nil {
 		return &failure{code: exitUsage, stage: "perf", err: err}
-	} else if m.addr, err = resolve(ctx, m.addr); err != nil {
-		return &failure{code: exitFailed, stage: "name of " + c.Host, err: err, help: "another name, or an address"}
 	}
 	dev, err := f.open("client")
 	if err != nil {
@@ -77,11 +75,12 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 	}
 	for range c.Parallel {
 		limit, cancel := context.WithTimeout(ctx, c.Wait)
-		conn, err := rdmaio.Dial(limit, dev, m.addr, c.config())
+		conn, at, err := dial(limit, dev, m.addr, c.config())
 		cancel()
 		if err != nil {
-			return explain("connection", m.addr, err)
+			return err
 		}
+		m.addr = at
 		defer func() { err = errors.Join(err, conn.Close()) }()
 		m.conns = append(m.conns, conn)
 	}
@@ -202,8 +201,11 @@ func (m *measurement) run(ctx context.Context) error {
 	r.stop()
 	wg.Wait()
 	r.end()
-	if m.failed != nil {
+	switch {
+	case m.failed != nil:
 		return explain("call", m.addr, m.failed)
+	case r.all.Count() == 0:
+		return &failure{code: exitSilent, stage: "perf", err: errors.New("no call was made in the time to measure"), help: "more -t, fewer -depth and -P"}
 	}
 	return nil
 }
@@ -240,6 +242,9 @@ func (w *worker) run(ctx context.Context) {
 		}
 		start := time.Now()
 		if err := w.call(ctx); err != nil {
+			if ctx.Err() != nil {
+				err = nil // a signal: what there is counts
+			}
 			w.m.stop(err)
 			return
 		}

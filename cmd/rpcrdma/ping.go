@@ -65,18 +65,14 @@ type pinger struct {
 func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
-	ip, err := resolve(ctx, p.addr)
-	if err != nil {
-		return nil, &failure{code: exitFailed, stage: "name of " + p.addr, err: err, help: "another name, or an address"}
-	}
 	dev, err := f.open("client")
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	conn, err := rdmaio.Dial(ctx, dev, ip, p.config())
+	conn, ip, err := dial(ctx, dev, p.addr, p.config())
 	if err != nil {
-		return nil, explain("connection", ip, err)
+		return nil, err
 	}
 	s, took := conn.Stats(), time.Since(start)
 	if p.JSON {

@@ -55,11 +55,17 @@ func try(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 // serving starts rpcrdma serve and returns the address; the server ends with the test.
 func serving(t *testing.T, args ...string) string {
 	t.Helper()
+	return servingAt(t, "127.0.0.1:0", args...)
+}
+
+// servingAt does so at an address.
+func servingAt(t *testing.T, at string, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var out, errs buffer
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, append([]string{"serve"}, append(args, "127.0.0.1:0")...), environment{stdout: &out, stderr: &errs})
+		done <- run(ctx, append([]string{"serve"}, append(args, at)...), environment{stdout: &out, stderr: &errs})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -314,6 +320,27 @@ func TestPing(t *testing.T) {
 	code, stdout, _ = try(ctx, "ping", "-i", "1ms", "-q", addr)
 	if code != exitDone || strings.Contains(stdout, "reply from") || !strings.Contains(stdout, " 0% lost") {
 		t.Errorf("exit %d\n%s", code, stdout)
+	}
+}
+
+// A server on one of a name's addresses is found, whichever it is; a measurement of nothing is none.
+func TestAddresses(t *testing.T) {
+	if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
+		t.Skip("no IPv6 here")
+	} else {
+		l.Close()
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip", "localhost")
+	if err != nil || len(ips) < 2 {
+		t.Skip("localhost has one address here")
+	}
+	addr := servingAt(t, "[::1]:0")
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := try(context.Background(), "ping", "-c", "1", "localhost:"+port); code != exitDone || !strings.Contains(stdout, "(["+"::1]:"+port+")") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 }
 
