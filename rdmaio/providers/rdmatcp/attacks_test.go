@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -410,7 +411,7 @@ func TestA5Races(t *testing.T) {
 		}
 	}
 	t.Logf("%d before Invalidate, %d after", early, late)
-	if early == 0 || late == 0 {
+	if (early == 0 || late == 0) && runtime.GOMAXPROCS(0) > 1 {
 		t.Errorf("%d before Invalidate and %d after: no race", early, late)
 	}
 }
