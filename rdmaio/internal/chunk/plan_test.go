@@ -170,6 +170,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"T33: NOMSG with nothing", nil, 0, true, header.Fault{Code: header.FaultNoChunk, Want: 8}},
 		{"NOMSG too short for an RPC message", []header.ReadSegment{read(0, 1, 4)}, 0, true, header.Fault{Code: header.FaultNoChunk, Found: 4, Want: 8}},
 		{"T46: sum over the limit", []header.ReadSegment{read(8, 1, 1<<20), read(8, 2, 1)}, 8, false, header.Fault{Code: header.FaultBytes, Index: 1, Found: 1<<20 + 1, Want: 1 << 20}},
+		{"T46, B7: a sum that 32 bits would make small", []header.ReadSegment{read(8, 1, 1<<20), read(8, 2, 0xffffffff)}, 8, false, header.Fault{Code: header.FaultBytes, Index: 1, Found: 1<<20 + 0xffffffff, Want: 1 << 20}},
 		{"T46, B4, B7: three of nearly 4 GiB", []header.ReadSegment{read(8, 1, 0xffffffff), read(8, 2, 0xffffffff), read(8, 3, 2)}, 8, false, header.Fault{Code: header.FaultBytes, Found: 0xffffffff, Want: 1 << 20}},
 		{"T47: wraps 2^64", []header.ReadSegment{{Position: 8, Segment: header.Segment{Handle: 1, Length: 2, Offset: ^uint64(0)}}}, 8, false, header.Fault{Code: header.FaultWrap, Found: ^uint64(0), Want: 2}},
 		{"T51: too many segments", long(17), 8, false, header.Fault{Code: header.FaultSegments, Found: 17, Want: 16}},
