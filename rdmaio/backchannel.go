@@ -84,7 +84,7 @@ func (b *Backchannel) standing() *Conn {
 // XID is one that no other Call of this Backchannel has had lately.
 func (b *Backchannel) XID() uint32 { return b.xids.next() }
 
-// Retransmissions is how many Calls were sent, or tried, on a further connection.
+// Retransmissions is how many times Calls were sent again, on a further connection.
 func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
 
 // Call makes a reverse RPC as Conn.Call does. Without a connection for as long as

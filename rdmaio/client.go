@@ -128,7 +128,7 @@ type ClientStats struct {
 	Lost            uint64 // connections that ended by themselves
 	Stuck           uint64 // connections given up since Calls that nobody waited for held all credits
 	IdleCloses      uint64 // closed since nobody used them
-	Retransmissions uint64 // Calls sent, or tried, on a further connection
+	Retransmissions uint64 // Calls sent again, on a further connection
 }
 
 // NewClient makes a Client of a server's address, as the provider of dev wants it. Nothing is

@@ -459,3 +459,33 @@ func TestClientStorm(t *testing.T) {
 		}
 	})
 }
+
+// What only waited for a credit when the connection went was not sent, and is not counted as sent again.
+func TestRetransmissionsAreOfCallsSent(t *testing.T) {
+	w := newWorld(t)
+	got := make(chan *rdmaio.Request, 8)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { got <- r }), nil)
+	conns := make(chan *rdmaio.Conn, 2)
+	c := w.newClient(&rdmaio.ClientConfig{Connected: func(_ context.Context, c *rdmaio.Conn) error { conns <- c; return nil }})
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	first, conn := <-got, <-conns // a connection begins with one credit: three wait
+	counts(t, conn, func(st *rdmaio.Stats) bool { return st.Waiting == 3 })
+	callers.Go(func() { _ = first.Conn().Close() })
+	<-first.Context().Done()
+	first.Drop(nil)
+	for range 4 {
+		r := <-got
+		r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+	}
+	callers.Wait()
+	if n := c.Stats().Retransmissions; n != 1 {
+		t.Errorf("%d were sent again, want 1", n)
+	}
+}

@@ -19,7 +19,8 @@ type source interface {
 
 // retry makes a Call on whatever connection there is, and on a further one when that is lost: with
 // the same XID, and with keys of the new connection only, since Conn.Call registers anew (RFC 8166
-// §3.3.3; R284, R286). losses is how many lost connections a Call that was sent survives; again counts.
+// §3.3.3; R284, R286). losses is how many lost connections a Call that was sent survives; again counts those that
+// were sent anew, and not those that only waited for a credit where the connection was lost.
 func retry(ctx context.Context, call *Call, src source, losses int, again *atomic.Uint64) (*Reply, error) {
 	if err := call.check(typeCall); err != nil {
 		return nil, &CallError{Err: err}
@@ -33,7 +34,11 @@ func retry(ctx context.Context, call *Call, src source, losses int, again *atomi
 		reply, err := c.Call(ctx, call)
 		src.release(c)
 		var ce *CallError
-		if !errors.As(err, &ce) {
+		failed := errors.As(err, &ce)
+		if sent && (!failed || ce.MayHaveRun) {
+			again.Add(1)
+		}
+		if !failed {
 			return reply, err
 		}
 		if ce.MayHaveRun {
@@ -44,7 +49,6 @@ func retry(ctx context.Context, call *Call, src source, losses int, again *atomi
 		if c.Err() == nil || losses < 0 || lasting(ce.Err) {
 			return nil, ce
 		}
-		again.Add(1)
 	}
 }
 

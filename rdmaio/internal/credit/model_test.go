@@ -75,10 +75,10 @@ func explore(lim [2]limits, reserve func(calls int) int) (states int, found stri
 		start.ends[i].resp.Posted(l.calls + l.serves - l.missing)
 	}
 	seen := map[key]bool{start.key(): true}
-	todo := []connection{start}
-	for len(todo) > 0 {
-		c := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	frontier := []connection{start}
+	for len(frontier) > 0 {
+		c := frontier[len(frontier)-1]
+		frontier = frontier[:len(frontier)-1]
 		moves := 0
 		move := func(do func(*connection)) {
 			moves++
@@ -86,7 +86,7 @@ func explore(lim [2]limits, reserve func(calls int) int) (states int, found stri
 			do(&next)
 			if k := next.key(); !seen[k] {
 				seen[k] = true
-				todo = append(todo, next)
+				frontier = append(frontier, next)
 			}
 		}
 		for i := range c.ends {
