@@ -126,7 +126,7 @@ func (l *ledger) event(e *trace.Event) error {
 	case e.Kind == trace.Complete && e.Status == verbs.StatusSuccess && e.WCOpcode == verbs.WCRecv:
 		l.posted--
 		m, err := parse(e.Head)
-		switch kind := l.kind(m); {
+		switch kind := l.kind(m, !l.accepted); {
 		case l.lenient && (err != nil || kind == "Reply" && m.long && l.accepted && !l.out[m.xid]):
 			l.garbage(e.Head)
 			return nil
@@ -157,9 +157,9 @@ func (l *ledger) event(e *trace.Event) error {
 	return nil
 }
 
-// kind is what a message is, here.
-func (l *ledger) kind(m message) string {
-	if m.kind == "Call" && m.long && l.legacy { // a whole Reply by read chunk
+// kind is what a message is, here; accepted tells whether the side that accepted sent it.
+func (l *ledger) kind(m message, accepted bool) string {
+	if m.kind == "Call" && m.long && l.legacy && accepted { // a whole Reply by read chunk
 		return "Reply"
 	}
 	return m.kind
@@ -181,7 +181,7 @@ func (l *ledger) garbage(b string) {
 
 // sent checks a message against the rules.
 func (l *ledger) sent(m message) error {
-	switch l.kind(m) {
+	switch l.kind(m, l.accepted) {
 	case "DONE":
 		return nil
 	case "Call":

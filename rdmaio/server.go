@@ -130,9 +130,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	c, err := s.open()
 	if err != nil {
 		log.Warn("rdmaio: no resources for a connection", "reason", err)
-		if err := req.Reject(nil); err != nil {
-			log.Debug("rdmaio: reject", "reason", err)
-		}
+		reject(log, req)
 		return
 	}
 	defer s.opened.Add(-1)
@@ -143,6 +141,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	s.mu.Unlock()
 	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
 		log.Debug("rdmaio: accept", "reason", err)
+		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
 	} else {
 		select {
 		case <-c.Done():
@@ -156,6 +155,13 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		s.errs = append(s.errs, err)
 	}
 	s.mu.Unlock()
+}
+
+// reject answers a request, if nobody did.
+func reject(log *slog.Logger, req verbs.ConnRequest) {
+	if err := req.Reject(nil); err != nil {
+		log.Debug("rdmaio: reject", "reason", err)
+	}
 }
 
 // Conns returns the connections there are now, in no order.

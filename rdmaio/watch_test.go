@@ -79,7 +79,9 @@ func (w *watch) look(e *trace.Event) error {
 		}
 		return nil
 	case trace.Invalidate, trace.Deregister:
-		delete(w.keys, owned{e.Device, e.RKey})
+		if e.Err == nil {
+			delete(w.keys, owned{e.Device, e.RKey})
+		}
 		return nil
 	}
 	if e.QP == 0 {
@@ -106,7 +108,7 @@ func (w *watch) look(e *trace.Event) error {
 		if err != nil {
 			return fmt.Errorf("R13: a message that has no good header, %x: %w", e.Head, err)
 		}
-		if l.kind(m) == "Call" {
+		if l.kind(m, l.accepted) == "Call" {
 			if err := w.offers(e, m); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -12,7 +13,7 @@ import (
 // wait in held or ready; everything else is the provider's.
 type completionQueue struct {
 	verbs.CompletionQueue
-	inj    *Injector
+	dev    *device
 	notify func()
 
 	mu    sync.Mutex
@@ -22,6 +23,9 @@ type completionQueue struct {
 	state map[queue]*queueState
 	idle  int  // polls since something was delayed
 	armed bool // and not notified since: what a poll finds now must not wait for another Arm
+
+	timers map[*time.Timer]struct{} // notifications to come
+	closed bool
 }
 
 // queue is one queue of a queue pair.
@@ -37,7 +41,7 @@ type queueState struct {
 	failed  bool // completions come as flushed
 	ended   bool // the connection is over
 
-	posted uint64 // signaled requests that the provider took
+	posted uint64 // signaled requests, or Receives, that the provider took
 	done   uint64 // successful completions it gave
 	after  uint64
 }
@@ -83,9 +87,10 @@ func (c *completionQueue) of(q queue) *queueState {
 }
 
 func (c *completionQueue) Poll(wcs []verbs.WC) (int, error) {
+	c.dev.step()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.held) > 0 && c.idle >= c.inj.cfg.DelayPolls {
+	if len(c.held) > 0 && c.idle >= c.dev.inj.cfg.DelayPolls {
 		c.undelay()
 	}
 	n := copy(wcs, c.ready)
@@ -151,20 +156,20 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 	case s.ended:
 		return append([]verbs.WC{wc}, c.take(qp, false)...)
 	}
-	if f, fires := c.inj.occasion(FailCompletion); fires {
+	if f, fires := c.dev.inj.occasion(FailCompletion); fires {
 		s.failed = true
 		qp.cut(f.error())
 		flushed.Status = f.status()
 		return []verbs.WC{flushed}
 	}
-	if _, fires := c.inj.occasion(LoseCompletion); fires {
+	if _, fires := c.dev.inj.occasion(LoseCompletion); fires {
 		s.lost, s.after = true, s.done-1
 		return hold(flushed)
 	}
 	if c.armed {
 		return []verbs.WC{wc}
 	}
-	if _, fires := c.inj.occasion(DelayCompletion); fires {
+	if _, fires := c.dev.inj.occasion(DelayCompletion); fires {
 		s.delayed = true
 		c.idle = 0
 		return hold(wc)
@@ -224,17 +229,17 @@ func (c *completionQueue) release(qp *queuePair) {
 	}
 }
 
-// posted counts signaled requests that the provider took.
-func (c *completionQueue) posted(qp *queuePair, n uint64) {
+// posted counts requests that the provider took: signaled ones, Receives.
+func (c *completionQueue) posted(q queue, n uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(queue{qp, sendSide}).posted += n
+	c.of(q).posted += n
 }
 
-// stall holds the completion of a Read that gets no answer, or of what is
-// fenced behind one.
-func (c *completionQueue) stall(qp *queuePair, id uint64) {
-	q := queue{qp, sendSide}
+// stall holds the completion of a request that the provider does not get: a Read without answer, what is
+// fenced behind one, a Receive.
+func (c *completionQueue) stall(q queue, id uint64) {
+	qp := q.qp
 	c.mu.Lock()
 	s := c.of(q)
 	if !s.lost {
@@ -250,6 +255,7 @@ func (c *completionQueue) stall(qp *queuePair, id uint64) {
 
 // Arm lets what was delayed come, after the queue was armed.
 func (c *completionQueue) Arm(solicitedOnly bool) error {
+	c.dev.step()
 	c.mu.Lock()
 	c.armed = true
 	c.mu.Unlock()
@@ -265,15 +271,4 @@ func (c *completionQueue) Arm(solicitedOnly bool) error {
 		c.wake()
 	}
 	return nil
-}
-
-// wake passes the provider's notification on, or gives one of our own: a spurious
-// one is allowed.
-func (c *completionQueue) wake() {
-	c.mu.Lock()
-	c.armed = false
-	c.mu.Unlock()
-	if c.notify != nil {
-		c.notify()
-	}
 }

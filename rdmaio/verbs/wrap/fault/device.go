@@ -13,16 +13,29 @@ type device struct {
 	inj *Injector
 }
 
+// step is called before whatever may find that the device has gone.
+func (d *device) step() {
+	dev, ok := d.Device.(interface{ Remove() })
+	if !ok {
+		return
+	}
+	if _, fires := d.inj.occasion(RemoveDevice); fires {
+		dev.Remove()
+	}
+}
+
 func (d *device) AllocPD() (verbs.ProtectionDomain, error) {
+	d.step()
 	inner, err := d.Device.AllocPD()
 	if err != nil {
 		return nil, err
 	}
-	return &protectionDomain{ProtectionDomain: inner, inj: d.inj}, nil
+	return &protectionDomain{ProtectionDomain: inner, dev: d}, nil
 }
 
 func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
-	cq := &completionQueue{inj: d.inj, notify: notify, qps: make(map[uint32]*queuePair), state: make(map[queue]*queueState)}
+	d.step()
+	cq := &completionQueue{dev: d, notify: notify, qps: make(map[uint32]*queuePair), state: make(map[queue]*queueState)}
 	inner, err := d.Device.CreateCQ(entries, cq.wake)
 	if err != nil {
 		return nil, err
@@ -32,14 +45,16 @@ func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, er
 }
 
 func (d *device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
+	d.step()
 	inner, err := d.Device.Listen(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &listener{Listener: inner, inj: d.inj}, nil
+	return &listener{Listener: inner, dev: d}, nil
 }
 
 func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	d.step()
 	w, ok := qp.(*queuePair)
 	if !ok {
 		return d.Device.Dial(ctx, addr, qp, params)
@@ -55,7 +70,7 @@ func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 // listener wraps a verbs.Listener.
 type listener struct {
 	verbs.Listener
-	inj *Injector
+	dev *device
 }
 
 func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
@@ -63,22 +78,23 @@ func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connRequest{ConnRequest: inner, inj: l.inj}, nil
+	return &connRequest{ConnRequest: inner, dev: l.dev}, nil
 }
 
 // connRequest wraps a verbs.ConnRequest.
 type connRequest struct {
 	verbs.ConnRequest
-	inj *Injector
+	dev *device
 }
 
 func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	r.dev.step()
 	w, ok := qp.(*queuePair)
 	if !ok {
 		return r.ConnRequest.Accept(ctx, qp, params)
 	}
 	if w.State() == verbs.StateInit {
-		if f, fires := r.inj.occasion(FailAccept); fires {
+		if f, fires := r.dev.inj.occasion(FailAccept); fires {
 			if err := r.Reject(nil); err != nil {
 				return nil, err // answered before: misuse, and no fault
 			}
@@ -91,29 +107,32 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 // protectionDomain wraps a verbs.ProtectionDomain.
 type protectionDomain struct {
 	verbs.ProtectionDomain
-	inj *Injector
+	dev *device
 }
 
 func (pd *protectionDomain) Alloc(size int) ([]byte, error) {
-	if f, fires := pd.inj.occasion(RefuseAlloc); fires {
+	pd.dev.step()
+	if f, fires := pd.dev.inj.occasion(RefuseAlloc); fires {
 		return nil, f.error()
 	}
 	return pd.ProtectionDomain.Alloc(size)
 }
 
 func (pd *protectionDomain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
-	if f, fires := pd.inj.occasion(RefuseRegister); fires {
+	pd.dev.step()
+	if f, fires := pd.dev.inj.occasion(RefuseRegister); fires {
 		return nil, f.error()
 	}
 	inner, err := pd.ProtectionDomain.RegisterMemory(buf, access)
 	if err != nil {
 		return nil, err
 	}
-	return &memoryRegion{MemoryRegion: inner, inj: pd.inj}, nil
+	return &memoryRegion{MemoryRegion: inner, dev: pd.dev}, nil
 }
 
 func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
-	qp := &queuePair{inj: pd.inj, notify: cfg.Notify, room: cfg.MaxSendWR}
+	pd.dev.step()
+	qp := &queuePair{dev: pd.dev, notify: cfg.Notify, room: cfg.MaxSendWR}
 	if qp.room == 0 {
 		qp.room = defaultSendWR
 	}
@@ -142,14 +161,30 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 // memoryRegion wraps a verbs.MemoryRegion.
 type memoryRegion struct {
 	verbs.MemoryRegion
-	inj *Injector
+	dev *device
+}
+
+func (mr *memoryRegion) Invalidate() error {
+	mr.dev.step()
+	if mr.State() == verbs.MRValid {
+		if f, fires := mr.dev.inj.occasion(FailInvalidate); fires {
+			return f.error()
+		}
+	}
+	return mr.MemoryRegion.Invalidate()
 }
 
 func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
+	mr.dev.step()
 	if mr.State() == verbs.MRInvalid {
-		if f, fires := mr.inj.occasion(RefuseRegister); fires {
+		if f, fires := mr.dev.inj.occasion(RefuseRegister); fires {
 			return f.error()
 		}
 	}
 	return mr.MemoryRegion.Reregister(buf, access)
+}
+
+func (mr *memoryRegion) Deregister() error {
+	mr.dev.step()
+	return mr.MemoryRegion.Deregister()
 }

@@ -1,7 +1,8 @@
 // Package fault wraps a verbs device so that things go wrong in it as they do
-// in a real one: posts and registrations are refused, connections cannot be
+// in a real one: posts and registrations are refused, keys cannot be ended, connections cannot be
 // made or end between two requests, completions come late, with an error, or
-// only as flushed, Reads get no answer.
+// only as flushed, Reads get no answer, Receives are too short or not there, notifications
+// come late, twice or not at all, the device goes away.
 //
 //	inj := fault.New(fault.Config{Script: []fault.Fault{{Kind: fault.Disconnect, At: 3}}})
 //	dev := inj.Device(inner) // use it in place of inner
@@ -14,7 +15,7 @@
 // its number only: the same seed and the same order of calls give the same
 // faults, whatever the kinds in between.
 //
-// The rules of package verbs hold under every fault: each accepted request
+// The rules of package verbs hold under every fault but LoseNotify: each accepted request
 // completes once, the completions of a queue keep their order, the bytes of a
 // request are not touched after its completion, and a connection that is lost
 // says so. What a wrapper cannot do from outside is said at the Kind.

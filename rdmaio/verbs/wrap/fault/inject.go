@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -63,6 +64,32 @@ const (
 	// provider's queue and is not checked by it. Occasion: each Read posted.
 	StallRead
 
+	// LoseRecv: a Receive is taken and not given to the provider, nor is any behind it: a Send of the peer comes to find none. They come
+	// as flushed when the connection has ended. Occasion: each Receive posted until then. They are not checked.
+	LoseRecv
+
+	// ShortRecv: a Receive has room for 8 bytes only. A message that is longer breaks the connection, at both
+	// ends. Occasion: each Receive posted.
+	ShortRecv
+
+	// FailInvalidate: MemoryRegion.Invalidate fails and nothing has changed: the peer has its key. Occasion: each
+	// call for a valid region. ErrBusy.
+	FailInvalidate
+
+	// RepeatNotify: a notification of a completion queue comes twice. Occasion: each.
+	RepeatNotify
+
+	// DelayNotify: a notification of a completion queue comes after Config.NotifyDelay, from another goroutine. Occasion: each.
+	DelayNotify
+
+	// LoseNotify: a notification of a completion queue does not come, which no provider may do. Arm asks for another one.
+	// Occasion: each.
+	LoseNotify
+
+	// RemoveDevice: the device goes away, before the call. Occasion: each call that makes, posts, registers, ends, polls, arms,
+	// dials or listens, on a device that has a method Remove, as the software providers' have.
+	RemoveDevice
+
 	kinds
 )
 
@@ -71,7 +98,8 @@ func (k Kind) String() string {
 	if k < kinds {
 		return [...]string{
 			"refuse-send", "refuse-recv", "refuse-register", "refuse-alloc", "fail-dial", "fail-accept", "disconnect",
-			"delay-completion", "fail-completion", "lose-completion", "stall-read",
+			"delay-completion", "fail-completion", "lose-completion", "stall-read", "lose-recv", "short-recv",
+			"fail-invalidate", "repeat-notify", "delay-notify", "lose-notify", "remove-device",
 		}[k]
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
@@ -91,7 +119,7 @@ type Fault struct {
 	Kind Kind
 	At   uint64 // the occasion, from 1
 
-	// Err replaces the kind's error (RefuseSend to Disconnect); it is wrapped.
+	// Err replaces the kind's error (RefuseSend to Disconnect, FailInvalidate); it is wrapped.
 	Err error
 
 	// Status replaces the status of FailCompletion; StatusSuccess is the default.
@@ -110,6 +138,9 @@ type Config struct {
 	// DelayPolls is how many polls of its queue a delayed completion outlasts when
 	// nobody arms; default 3.
 	DelayPolls int
+
+	// NotifyDelay is how late a delayed notification is; default 1 ms.
+	NotifyDelay time.Duration
 }
 
 // Count tells what became of a kind.
@@ -131,6 +162,9 @@ type Injector struct {
 func New(cfg Config) *Injector {
 	if cfg.DelayPolls <= 0 {
 		cfg.DelayPolls = 3
+	}
+	if cfg.NotifyDelay <= 0 {
+		cfg.NotifyDelay = time.Millisecond
 	}
 	return &Injector{cfg: cfg}
 }
@@ -189,7 +223,8 @@ func (f Fault) error() error {
 		err = [kinds]error{
 			RefuseSend: verbs.ErrQueueFull, RefuseRecv: verbs.ErrQueueFull, RefuseRegister: verbs.ErrTooLarge,
 			RefuseAlloc: verbs.ErrTooLarge, FailDial: verbs.ErrConnectionRefused, FailAccept: verbs.ErrPeerDisconnected,
-			Disconnect: verbs.ErrConnectionBroken, FailCompletion: errors.Join(verbs.ErrConnectionBroken, f.status().Err()),
+			Disconnect: verbs.ErrConnectionBroken, FailInvalidate: verbs.ErrBusy,
+			FailCompletion: errors.Join(verbs.ErrConnectionBroken, f.status().Err()),
 		}[f.Kind]
 	}
 	return fmt.Errorf("fault: injected %v, occasion %d: %w", f.Kind, f.At, err)

@@ -19,7 +19,7 @@ const defaultSendWR = 128
 // queuePair wraps a verbs.QueuePair.
 type queuePair struct {
 	verbs.QueuePair
-	inj    *Injector
+	dev    *device
 	cqs    [2]*completionQueue // by side; may be the same
 	notify func()
 	room   int // requests that may stall
@@ -29,6 +29,7 @@ type queuePair struct {
 	mu      sync.Mutex
 	reason  error // why we ended it; nil if we did not
 	stalled int   // requests not given to the provider
+	dry     bool  // Receives are not either
 }
 
 // cut ends the connection because of a fault: for the caller at once, in the
@@ -96,6 +97,7 @@ func (q *queuePair) gone() error {
 
 // PostSend gives the provider batches that end where something goes wrong.
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
+	q.dev.step()
 	if err := q.gone(); err != nil {
 		return 0, err
 	}
@@ -104,7 +106,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	}
 	done := 0 // requests dealt with
 	for i := range wrs {
-		if f, fires := q.inj.occasion(RefuseSend); fires {
+		if f, fires := q.dev.inj.occasion(RefuseSend); fires {
 			if n, err := q.forward(done, wrs[done:i]); err != nil {
 				return n, err
 			}
@@ -118,10 +120,10 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 			if full != nil {
 				return i, full
 			}
-			q.cqs[sendSide].stall(q, wrs[i].WRID)
+			q.cqs[sendSide].stall(queue{q, sendSide}, wrs[i].WRID)
 			done = i + 1
 		}
-		if f, fires := q.inj.occasion(Disconnect); fires {
+		if f, fires := q.dev.inj.occasion(Disconnect); fires {
 			if n, err := q.forward(done, wrs[done:i+1]); err != nil {
 				return n, err
 			}
@@ -147,7 +149,7 @@ func (q *queuePair) forward(at int, wrs []verbs.SendWR) (int, error) {
 			signaled++
 		}
 	}
-	q.cqs[sendSide].posted(q, signaled)
+	q.cqs[sendSide].posted(queue{q, sendSide}, signaled)
 	return at + n, err
 }
 
@@ -166,7 +168,7 @@ func (q *queuePair) stalls(wr *verbs.SendWR) (bool, error) {
 	defer q.mu.Unlock()
 	fires := q.stalled > 0 && wr.Flags&verbs.SendFence != 0
 	if wr.Opcode == verbs.RDMARead && !fires {
-		_, fires = q.inj.occasion(StallRead)
+		_, fires = q.dev.inj.occasion(StallRead)
 	}
 	switch {
 	case !fires:
@@ -178,21 +180,55 @@ func (q *queuePair) stalls(wr *verbs.SendWR) (bool, error) {
 	return true, nil
 }
 
+// PostRecv gives the provider one Receive after the other.
 func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
+	q.dev.step()
 	for i := range wrs {
 		if err := q.gone(); err != nil {
 			return i, err
 		}
+		sgl := unwrapList(wrs[i].SGL)
 		if q.QueuePair.State() < verbs.StateError {
-			if f, fires := q.inj.occasion(RefuseRecv); fires {
+			if f, fires := q.dev.inj.occasion(RefuseRecv); fires {
 				return i, f.error()
 			}
+			if q.dries() {
+				q.cqs[recvSide].stall(queue{q, recvSide}, wrs[i].WRID)
+				continue
+			}
+			if _, fires := q.dev.inj.occasion(ShortRecv); fires {
+				sgl = shorten(sgl)
+			}
 		}
-		if _, err := q.QueuePair.PostRecv([]verbs.RecvWR{{WRID: wrs[i].WRID, SGL: unwrapList(wrs[i].SGL)}}); err != nil {
+		if _, err := q.QueuePair.PostRecv([]verbs.RecvWR{{WRID: wrs[i].WRID, SGL: sgl}}); err != nil {
 			return i, err
 		}
+		q.cqs[recvSide].posted(queue{q, recvSide}, 1)
 	}
 	return len(wrs), nil
+}
+
+// dries tells whether a Receive is kept from the provider.
+func (q *queuePair) dries() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.dry {
+		_, q.dry = q.dev.inj.occasion(LoseRecv)
+	}
+	return q.dry
+}
+
+// shortRecv is how many bytes a Receive has left after ShortRecv: too few for any header.
+const shortRecv = 8
+
+// shorten cuts a list, which is the caller's to change.
+func shorten(sgl []verbs.SGE) []verbs.SGE {
+	if len(sgl) == 0 {
+		return sgl
+	}
+	sgl = sgl[:1]
+	sgl[0].Length = min(sgl[0].Length, shortRecv)
+	return sgl
 }
 
 func (q *queuePair) Close() error {

@@ -1,0 +1,305 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+)
+
+// newFaultyWorld is a world where things go wrong below the trace: what the watch sees is what the transport saw.
+func newFaultyWorld(t testing.TB, tcp bool, faults map[string]*fault.Injector) *world {
+	t.Helper()
+	w := &world{t: t, at: "there", addr: "there"}
+	open := func(name string) (verbs.Device, error) {
+		return rdmatcp.Open(&rdmatcp.Config{Name: name, ReceiveTimeout: 20 * time.Millisecond})
+	}
+	if tcp {
+		w.at = "127.0.0.1:0"
+	} else {
+		w.net = mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})})
+		open = func(name string) (verbs.Device, error) { return w.net.Open(name, nil) }
+	}
+	w.open(func(name string) (verbs.Device, error) {
+		d, err := open(name)
+		if inj := faults[name]; inj != nil && err == nil {
+			d = inj.Device(d)
+		}
+		return d, err
+	})
+	return w
+}
+
+// tally is a file server that counts what it executed, and uses the memory of its answers for something else as soon as it
+// has it back.
+type tally struct {
+	file
+	mu    sync.Mutex
+	runs  map[uint32]int
+	given int // Requests, and how many of them came back
+	back  int
+}
+
+func (h *tally) ServeRPC(r *rdmaio.Request) {
+	xid := binary.BigEndian.Uint32(r.Message)
+	h.mu.Lock()
+	h.runs[xid]++
+	h.given++
+	h.mu.Unlock()
+	m := h.serve(r)
+	if len(r.Message) == longCall {
+		m.Inline = append(m.Inline, pattern(longReply, 5)...)
+	}
+	for i := range m.Items {
+		m.Items[i].Data = bytes.Clone(m.Items[i].Data)
+	}
+	once := 0
+	r.Reply(m, func(error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.back++
+		if once++; once > 1 {
+			h.t.Error("a Request came back twice")
+		}
+		spoil(m.Inline)
+		for _, it := range m.Items {
+			spoil(it.Data)
+		}
+	})
+}
+
+// A Call of longCall bytes has a reply with longReply bytes behind its header: both are too long for any Send.
+const longCall, longReply = 3000, 2000
+
+// spoil is what an owner does with memory that is his again.
+func spoil(b []byte) {
+	for i := range b {
+		b[i] = 0xee
+	}
+}
+
+// spoiled reports whether nobody wrote to it since.
+func spoiled(b []byte) bool { return len(bytes.Trim(b, "\xee")) == 0 }
+
+// victim makes Calls where things go wrong, and sees to what must hold all the same: after each Call no key of it is live and its memory
+// is the caller's; the error says whether it may have been executed, and is right.
+type victim struct {
+	t      testing.TB
+	w      *world
+	h      *tally
+	wait   time.Duration // for each Call
+	mine   [][]byte      // memory of Calls that are over
+	mayRun map[uint32]int
+	failed int
+	xid    uint32
+}
+
+// The Calls made: everything that the transport does to memory is in them.
+const (
+	small = iota
+	write
+	read
+	long // both ways
+	lent // its reply goes by read chunks (Config.Legacy)
+)
+
+// do makes one of them, from a device.
+func (v *victim) do(c *rdmaio.Conn, device string, shape int) {
+	v.xid++
+	data, buf := pattern(5000, uint64(v.xid)), make([]byte, 4000)
+	var call *rdmaio.Call
+	switch shape {
+	case small:
+		call = nullCall(v.xid, 40)
+	case write:
+		call = writeCall(v.xid, 0, data)
+	case read:
+		call = readCall(v.xid, 0, buf)
+	case long, lent:
+		call = nullCall(v.xid, longCall)
+		if shape == long {
+			call.ReplyBuf = make([]byte, 24+longReply)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), v.wait)
+	defer cancel()
+	reply, err := c.Call(ctx, call)
+	if n := v.w.watch.live(device); n > 0 {
+		v.t.Errorf("Call %d returned %v with %d keys live", shape, err, n)
+	}
+	var ce *rdmaio.CallError
+	switch {
+	case err == nil:
+		v.mayRun[v.xid] = 1
+		v.right(shape, reply, call)
+	case !errors.As(err, &ce):
+		v.t.Errorf("Call %d: %v is no CallError", shape, err)
+	default:
+		v.failed++
+		v.mayRun[v.xid] = 0
+		if ce.MayHaveRun {
+			v.mayRun[v.xid] = -1
+		}
+	}
+	for _, b := range [][]byte{data, buf, call.ReplyBuf} {
+		spoil(b)
+		v.mine = append(v.mine, b)
+	}
+}
+
+// right compares a reply with what it has to be.
+func (v *victim) right(shape int, reply *rdmaio.Reply, call *rdmaio.Call) {
+	switch shape {
+	case read:
+		if got, err := readReply(reply); err != nil || !bytes.Equal(got, pattern(4000, 9)) && !bytes.Equal(got, pattern(5000, uint64(v.xid-1))[:4000]) {
+			v.t.Errorf("READ: %d bytes, %v, and not those that were written", len(got), err)
+		}
+	case long, lent:
+		if len(reply.Message) != 24+longReply || !bytes.Equal(reply.Message[24:], pattern(longReply, 5)) {
+			v.t.Errorf("long reply of %d bytes", len(reply.Message))
+		}
+	}
+	if got := binary.BigEndian.Uint32(reply.Message); got != v.xid {
+		v.t.Errorf("the reply to %d is %d's", v.xid, got)
+	}
+}
+
+// verdict is for when both ends are closed.
+func (v *victim) verdict() {
+	v.h.mu.Lock()
+	defer v.h.mu.Unlock()
+	for xid, may := range v.mayRun {
+		if n := v.h.runs[xid]; n > 1 || may >= 0 && n != may {
+			v.t.Errorf("Call %d was executed %d times; its caller was told %d (-1: perhaps)", xid, n, may)
+		}
+	}
+	if v.h.given != v.h.back {
+		v.t.Errorf("%d Requests, %d came back", v.h.given, v.h.back)
+	}
+	for _, b := range v.mine {
+		if !spoiled(b) {
+			v.t.Error("memory of a Call was written to when it was its caller's again")
+		}
+	}
+}
+
+// calls connects, makes each of the Calls, and ends all. What goes wrong is anything.
+func calls(t testing.TB, w *world, wait, work time.Duration) *victim {
+	v := &victim{t: t, w: w, wait: wait, mayRun: make(map[uint32]int)}
+	v.h = &tally{file: file{t: t, data: pattern(5000, 9)}, runs: make(map[uint32]int)}
+	v.h.data = pattern(4000, 9)
+	cfg := least(&rdmaio.Config{
+		Credits: 2, WorkTimeout: work, Legacy: true, ReverseHandler: v.h, ReverseCredits: 1,
+	})
+	w.spoken(cfg)
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	s, err := rdmaio.Listen(ctx, w.server, w.at, v.h, cfg)
+	if err != nil {
+		v.failed++
+		return v
+	}
+	c, err := rdmaio.Dial(ctx, w.client, s.Addr(), cfg)
+	if err == nil {
+		for shape := small; shape <= long; shape++ {
+			v.do(c, "client", shape)
+		}
+		for _, back := range s.Conns() {
+			back.AllowReverse()
+			v.do(back, "server", small)
+		}
+		v.do(c, "client", lent)
+		v.do(c, "client", small)
+		_ = c.Close() // what it could not give back is seen by the device
+	} else {
+		v.failed++
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Error("nobody answers who dials")
+		}
+	}
+	_ = s.Close()
+	v.verdict()
+	return v
+}
+
+// What can go wrong at every step of what, and how a script has it.
+func script(k fault.Kind, at uint64) fault.Config {
+	f := fault.Fault{Kind: k, At: at}
+	switch {
+	case k == fault.FailCompletion:
+		f.Status = []verbs.Status{
+			verbs.StatusLocalLength, verbs.StatusLocalProtection, verbs.StatusRemoteInvalidRequest, verbs.StatusRemoteAccess,
+			verbs.StatusRemoteOperation, verbs.StatusRNRRetryExceeded, verbs.StatusRetryExceeded, verbs.StatusFatal,
+		}[at%8]
+	case k <= fault.RefuseAlloc && at%2 == 0:
+		f.Err = syscall.ENOMEM
+	}
+	return fault.Config{Script: []fault.Fault{f}}
+}
+
+// T48, T50, T126, T128, T129, R74, R285, R289, R329: each kind of fault at each of its occasions, at either end, in a walk over a connection with
+// Calls of all shapes: at the first one, at the second, until there is none left.
+func TestFaultAtEachStep(t *testing.T) {
+	for _, tcp := range []bool{false, true} {
+		for _, k := range fault.Kinds() {
+			for _, side := range []string{"client", "server"} {
+				t.Run(fmt.Sprintf("%s/%v at the %s", map[bool]string{true: "rdmatcp", false: "mem"}[tcp], k, side), func(t *testing.T) {
+					at, failed := walk(t, tcp, k, side)
+					t.Logf("%d occasions, %d Calls or connections failed", at, failed)
+					never := k == fault.FailDial && side == "server" || k == fault.FailAccept && side == "client" 
+					if (at == 0) != never {
+						t.Errorf("%d occasions", at)
+					}
+				})
+			}
+		}
+	}
+}
+
+// walk returns how many occasions there were, and how many Calls failed.
+func walk(t *testing.T, tcp bool, k fault.Kind, side string) (occasions uint64, failed int) {
+	silent := k == fault.LoseCompletion || k == fault.StallRead || k == fault.LoseNotify
+	step := uint64(1)
+	if silent && tcp { // these take time, and not the time of a bubble
+		step = 4
+	}
+	for at := uint64(1); ; at += step {
+		if at > 500 {
+			t.Fatal("it never ends")
+		}
+		inj := fault.New(script(k, at))
+		run := func(t *testing.T) {
+			wait, work := 10*time.Second, time.Duration(0)
+			if silent && tcp {
+				wait, work = 100*time.Millisecond, 50*time.Millisecond
+			}
+			v := calls(t, newFaultyWorld(t, tcp, map[string]*fault.Injector{side: inj}), wait, work)
+			if failed += v.failed; v.failed > 0 && inj.Count(k).Fired == 0 && !(silent && tcp) {
+				t.Errorf("%d Calls failed without a fault", v.failed)
+			}
+		}
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			if tcp {
+				run(t)
+			} else {
+				synctest.Test(t, run)
+			}
+		})
+		if inj.Count(k).Fired == 0 || t.Failed() {
+			return at - 1, failed
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package fault_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+)
+
+func once(k fault.Kind) fault.Config { return fault.Config{Script: []fault.Fault{{Kind: k, At: 1}}} }
+
+// A peer whose Receives are too few, or too short, breaks the connection; what it has posted comes back.
+func TestReceives(t *testing.T) {
+	for kind, status := range map[fault.Kind]string{
+		fault.LoseRecv:  "1 receiver not ready",
+		fault.ShortRecv: "1 remote invalid request",
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			inj, s, c := pair(t, once(kind))
+			s.recvs(1)
+			if accept, dial := connect(t, s, c); dial != nil || accept != nil {
+				t.Fatal(dial, accept)
+			}
+			wr := c.wr(1, verbs.Send, s)
+			wr.SGL[0].Length = 9
+			if _, err := c.qp.PostSend([]verbs.SendWR{wr}); err != nil {
+				t.Fatal(err)
+			}
+			c.wait(c.lost, "the end")
+			s.wait(s.lost, "the peer's end")
+			want(t, "sender", c.poll(), status)
+			got := s.poll()
+			if kind == fault.LoseRecv {
+				want(t, "receiver", got, "100 flushed")
+			} else {
+				want(t, "receiver", got, "100 local length error")
+			}
+			fired(t, inj, kind)
+		})
+	}
+}
+
+func TestInvalidateFails(t *testing.T) {
+	inj, c, _ := pair(t, once(fault.FailInvalidate))
+	if err := c.mr.Invalidate(); !errors.Is(err, verbs.ErrBusy) || c.mr.State() != verbs.MRValid {
+		t.Errorf("%v, region %v", err, c.mr.State())
+	}
+	if err := c.mr.Invalidate(); err != nil || c.mr.State() != verbs.MRInvalid {
+		t.Errorf("again: %v, region %v", err, c.mr.State())
+	}
+	fired(t, inj, fault.FailInvalidate)
+}
+
+func TestNotifications(t *testing.T) {
+	for kind, times := range map[fault.Kind]int{fault.RepeatNotify: 2, fault.DelayNotify: 1, fault.LoseNotify: 0} {
+		t.Run(kind.String(), func(t *testing.T) {
+			inj, c, s := connected(t, once(kind))
+			s.recvs(2)
+			came := make(chan struct{}, 4)
+			cq, err := c.dev.CreateCQ(8, func() { came <- struct{}{} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cq.Close()
+			qp, err := c.pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, MaxRecvWR: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer qp.Close()
+			if _, err := qp.PostRecv([]verbs.RecvWR{{}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := cq.Arm(false); err != nil {
+				t.Fatal(err)
+			}
+			if err := qp.Disconnect(); err != nil { // flushes the Receive
+				t.Fatal(err)
+			}
+			for range times {
+				select {
+				case <-came:
+				case <-time.After(5 * time.Second):
+					t.Fatal("it did not come")
+				}
+			}
+			if len(came) > 0 {
+				t.Error("it came too often")
+			}
+			fired(t, inj, kind)
+		})
+	}
+}
+
+// A queue that is closed says nothing any more, not even late.
+func TestNotificationAfterClose(t *testing.T) {
+	inj, c, _ := pair(t, fault.Config{NotifyDelay: time.Hour, Script: []fault.Fault{{Kind: fault.DelayNotify, At: 1}}})
+	c.recvs(1)
+	if err := c.cq.Arm(false); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.qp.Disconnect(), c.qp.Close(), c.cq.Close()); err != nil {
+		t.Fatal(err)
+	}
+	fired(t, inj, fault.DelayNotify)
+}
+
+// A device that goes away takes its connections with it, and everything of it can be closed.
+func TestRemove(t *testing.T) {
+	for at := uint64(1); ; at++ {
+		inj := fault.New(fault.Config{Script: []fault.Fault{{Kind: fault.RemoveDevice, At: at}}})
+		dev, _ := devices(t, inj)
+		pd, err := dev.AllocPD()
+		if err == nil {
+			var mr verbs.MemoryRegion
+			if mr, err = pd.RegisterMemory(make([]byte, 8), verbs.AccessRemoteRead); err == nil {
+				err = errors.Join(mr.Invalidate(), mr.Deregister())
+			}
+			if e := pd.Close(); e != nil {
+				t.Error(e)
+			}
+		}
+		if inj.Count(fault.RemoveDevice).Fired == 0 {
+			if at != 5 || err != nil {
+				t.Errorf("%d calls, %v", at-1, err)
+			}
+			return
+		}
+		if (at <= 2) != errors.Is(err, verbs.ErrDeviceRemoved) {
+			t.Errorf("removed before call %d: %v", at, err)
+		}
+	}
+}
