@@ -70,10 +70,7 @@ func (d *Device) dial(ctx context.Context, qp verbs.QueuePair, params *verbs.Con
 func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, open func(context.Context) (net.Conn, error)) (*verbs.ConnInfo, error) {
 	conn, err := open(ctx)
 	if err != nil {
-		if errors.Is(err, syscall.ECONNREFUSED) || isErrno(err, wsaConnRefused) {
-			return nil, fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
-		}
-		return nil, err
+		return nil, refused(err)
 	}
 	if err := d.adopt(conn, netip.Addr{}); err != nil {
 		conn.Close()
@@ -128,6 +125,15 @@ func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*ve
 	info.InitiatorDepth = min(p.InitiatorDepth, int(yours.resources))
 	info.ResponderResources = min(p.ResponderResources, int(yours.depth))
 	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, yours.maxSend)
+}
+
+// refused says that nobody listens, or no longer did when the system had connected
+// us and nobody had taken the connection: then it is reset.
+func refused(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || isErrno(err, wsaConnRefused) {
+		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
+	}
+	return err
 }
 
 // gone says that a peer which ends or resets the stream went away.
