@@ -31,6 +31,14 @@ const hung = 30 * time.Second
 
 func newSide(t testing.TB, dev *rdmatcp.Device) *side {
 	t.Helper()
+	notify, wake := verbs.NotifyChannel()
+	s := newSideNotifying(t, dev, notify)
+	s.wake = wake
+	return s
+}
+
+func newSideNotifying(t testing.TB, dev *rdmatcp.Device, notify func()) *side {
+	t.Helper()
 	s := &side{dev: dev, alarm: time.NewTimer(hung)}
 	var err error
 	must := func() {
@@ -41,9 +49,8 @@ func newSide(t testing.TB, dev *rdmatcp.Device) *side {
 	}
 	s.pd, err = dev.AllocPD()
 	must()
-	notify, wake := verbs.NotifyChannel()
 	lost, lostC := verbs.NotifyChannel()
-	s.wake, s.lost = wake, lostC
+	s.lost = lostC
 	s.cq, err = dev.CreateCQ(1024, notify)
 	must()
 	s.qp, err = s.pd.CreateQP(verbs.QPConfig{SendCQ: s.cq, RecvCQ: s.cq, MaxSendWR: 256, MaxRecvWR: 256, Notify: lost})

@@ -14,7 +14,7 @@ import (
 // placed.
 func (q *queuePair) accept(w *wire, h *segment.Header) error {
 	q.mu.Lock()
-	defer q.mu.Deliver()
+	defer q.release()
 	if q.ending {
 		return errCut
 	}

@@ -51,6 +51,12 @@ func rawConfig() *rdmatcp.Config {
 // of the profile.
 func attack(t testing.TB, dev *rdmatcp.Device, raw bool) (*peer, *victim) {
 	t.Helper()
+	return attackSide(t, newSide(t, dev), raw)
+}
+
+func attackSide(t testing.TB, s *side, raw bool) (*peer, *victim) {
+	t.Helper()
+	dev := s.dev
 	ln, err := dev.Listen(context.Background(), local)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +68,7 @@ func attack(t testing.TB, dev *rdmatcp.Device, raw bool) (*peer, *victim) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	p := &peer{t: t, conn: conn, id: 0x0123456789abcdef, number: 1<<32 - 2}
-	v := &victim{newSide(t, dev), t}
+	v := &victim{s, t}
 	if !raw {
 		p.hello(hello(16, 16, nil))
 	}

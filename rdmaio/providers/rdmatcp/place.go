@@ -21,7 +21,7 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	w.skip(len(b))
 	q.show(h)
 	q.mu.Lock()
-	defer q.mu.Deliver()
+	defer q.release()
 	if q.ending {
 		return errCut
 	}

@@ -55,11 +55,23 @@ func (q *queuePair) push(now bool) {
 	q.turn <- struct{}{}
 }
 
-// uncork ends what the reader held back. mu is held.
+// uncork ends what the reader held back: first the notifications, then what was
+// posted since, much of it in answer to them. mu is held, and is free for a while.
 func (q *queuePair) uncork() {
 	if q.in.cork > 0 {
+		q.mu.Deliver()
+		q.mu.Lock()
 		q.in.cork, q.corked = 0, false
 		q.push(true)
+	}
+}
+
+// release frees mu. While the reader holds back what is posted it holds back notifications too.
+func (q *queuePair) release() {
+	if q.corked && !q.ending {
+		q.mu.Unlock()
+	} else {
+		q.mu.Deliver()
 	}
 }
 
