@@ -20,7 +20,7 @@ import (
 type Config struct {
 	// Credits is how many Calls may be outstanding on a connection: requested by
 	// the side that dials, granted at most by the one that listens. Each costs a Receive
-	// of InlineRecv bytes and a send buffer of InlineSend. Default 32.
+	// of InlineRecv bytes and, while its message is on its way and shortly after, a send buffer of InlineSend. Default 32.
 	Credits int
 
 	// InlineSend and InlineRecv are how large a message this side sends and receives

@@ -21,7 +21,7 @@ type Conn struct {
 	cq      verbs.CompletionQueue
 	qp      verbs.QueuePair
 	pool    *mrpool.Pool
-	memory  []*mrpool.Buffer // of Receives and send buffers
+	memory  []*mrpool.Buffer // of Receives, and of the send buffer that is not lent
 	role    engine.Role
 	handler Handler // of Calls received
 	shared  *shared
@@ -88,9 +88,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if cfg.DoneTimeout == 0 {
 		cfg.DoneTimeout = defaultTimeout // what a client may read has an end in any case (R109)
 	}
-	if cfg.Send, err = c.buffers(credits, set.InlineSend); err != nil {
+	if cfg.Send, err = c.buffers(1, set.InlineSend); err != nil {
 		return nil, err
 	}
+	cfg.Lend = credits - 1
 	if cfg.Recv, err = c.buffers(recvs, set.InlineRecv); err != nil {
 		return nil, err
 	}

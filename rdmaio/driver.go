@@ -31,7 +31,8 @@ type driver struct {
 	wcs    [32]verbs.WC
 	events []engine.Event
 	timer  *time.Timer
-	armed  atomic.Bool // the timer is running
+	armed  atomic.Bool   // the timer is running
+	due    time.Duration // for when
 }
 
 func (d *driver) init() { d.idle.L = &d.mu }
@@ -182,6 +183,9 @@ func (c *Conn) step(events []engine.Event) {
 		c.cancel(f.Fail)
 		c.desert(f.Fail)
 	}
+	for _, b := range f.Return {
+		c.giveBack(b)
+	}
 	for _, r := range f.Sinks {
 		c.sink(r)
 	}
@@ -193,6 +197,9 @@ func (c *Conn) step(events []engine.Event) {
 	}
 	for _, r := range f.Release {
 		c.release(r)
+	}
+	if f.Borrow > 0 {
+		c.lend(f.Borrow)
 	}
 	if f.Deadline > 0 {
 		c.wake(f.Deadline)
@@ -208,13 +215,14 @@ func (c *Conn) refused(err error) {
 	c.post(engine.Event{Kind: engine.EventBroken, Err: err})
 }
 
-// wake arms the timer if it is not. A deadline that moved later since is
+// wake arms the timer if it is not, or for later. A deadline that moved later since is
 // seen when it fires: so a busy connection touches the timer once in a while only.
 func (c *Conn) wake(at time.Duration) {
-	if c.armed.Load() {
+	if c.armed.Load() && c.due <= at {
 		return
 	}
 	c.armed.Store(true)
+	c.due = at
 	in := at - time.Since(c.start)
 	if c.timer == nil {
 		c.timer = time.AfterFunc(in, func() {

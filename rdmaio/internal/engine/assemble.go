@@ -62,7 +62,7 @@ func (e *Engine) admit() {
 
 // pull posts the RDMA Reads of a Call whose turn it is.
 func (e *Engine) pull(r *Request) {
-	id := e.begin(r.batch, none, r, true)
+	id := e.begin(r.batch, nil, r, true)
 	skip, left := r.plan.Reads-r.unread, r.batch
 	for i := range r.plan.Pieces {
 		p := &r.plan.Pieces[i]

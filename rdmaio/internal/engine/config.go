@@ -22,6 +22,9 @@ type Buffer struct {
 	MR     verbs.MemoryRegion
 	Offset int // of the first byte in MR
 	Bytes  []byte
+	Owner  any // the lender's
+
+	lent bool
 }
 
 // sge names the first n bytes of the buffer.
@@ -46,10 +49,14 @@ type Config struct {
 	// DoneTimeout is how long a peer may take to read such a Reply, and to say so.
 	DoneTimeout time.Duration
 
-	// Send and Recv have Calls + Serves elements each (R270, R271), which any
-	// message may use; Recv has another Serves of them at a Responder with Legacy, for
-	// RDMA_DONE (R107). They are as large as the terms may come to be.
-	Send, Recv []Buffer
+	// Recv has Calls + Serves elements (R270, R271), which any message may use, and another Serves of them at a
+	// Responder with Legacy, for RDMA_DONE (R107). They are as large as the terms may come to be, those of Send too.
+	Recv []Buffer
+
+	// Send are the buffers for what is sent that the engine has for good, at least one. Lend is how many more it may
+	// borrow while messages wait for one (Effects.Borrow).
+	Send []Buffer
+	Lend int
 
 	// SendWRs is the size of the send queue.
 	SendWRs int

@@ -12,6 +12,9 @@
 // effect that passes it out: Done, Deliver, Release. Events and Effects
 // are valid during the Step that takes them, and until the next one.
 //
+// Send buffers are lent: the engine asks for one when a message would wait for nothing else (Effects.Borrow), and
+// gives back those that nothing was sent from for a while, or all when the connection is gone (Effects.Return).
+//
 // # Order
 //
 // Effects are to be carried out in the order of the fields of Effects: Receives are

@@ -16,10 +16,15 @@ type Effects struct {
 	// It is given once.
 	Fail error
 
+	Return []*Buffer // borrowed, no longer needed
+
 	Sinks   []*Request // give each memory: Sink of SinkSize bytes, and EventSink
 	Deliver []*Request // run the handler; EventReply is to follow, once
 	Done    []*Call    // ended: the caller may go on
 	Release []*Request // answered or lost: nothing of it is used any more
+
+	// Borrow is how many send buffers would be of use besides those that there are: EventBuffers is to follow, once.
+	Borrow int
 
 	// Deadline is when EventTimer is wanted, on the clock of Step; 0 is never.
 	Deadline time.Duration
@@ -32,8 +37,9 @@ func (f *Effects) reset() {
 	clear(f.Deliver)
 	clear(f.Done)
 	clear(f.Release)
+	clear(f.Return)
 	*f = Effects{
 		Recvs: f.Recvs[:0], Sends: f.Sends[:0], Sinks: f.Sinks[:0],
-		Deliver: f.Deliver[:0], Done: f.Done[:0], Release: f.Release[:0],
+		Deliver: f.Deliver[:0], Done: f.Done[:0], Release: f.Release[:0], Return: f.Return[:0],
 	}
 }

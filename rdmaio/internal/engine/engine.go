@@ -37,13 +37,13 @@ type Engine struct {
 	ours, theirs *Flow
 
 	// The send queue.
-	freeSend []int // of Config.Send
-	sqUsed   int
-	turn     uint64 // given to who waits for room
-	seq      uint64
-	chains   queue[chain] // posted, oldest first
-	recvSGL  []verbs.SGE  // one for each Receive
-	sges     []verbs.SGE  // of Effects.Sends
+	sends   sendBuffers
+	sqUsed  int
+	turn    uint64 // given to who waits for room
+	seq     uint64
+	chains  queue[chain] // posted, oldest first
+	recvSGL []verbs.SGE  // one for each Receive
+	sges    []verbs.SGE  // of Effects.Sends
 
 	// For our Calls. XIDs of the peer's have no table: they are another space by construction (R268).
 	credit  credit.Requester
@@ -72,7 +72,7 @@ type Engine struct {
 type chain struct {
 	id       uint64
 	wrs      int
-	buf      int // send buffer in use, or none
+	buf      *Buffer // in use, or nil
 	req      *Request
 	pull     bool // RDMA Reads for req
 	deadline time.Duration
@@ -95,8 +95,9 @@ func New(cfg Config) *Engine {
 	if cfg.Role == Responder {
 		e.ours, e.theirs = e.theirs, e.ours
 	}
+	e.sends.own = len(cfg.Send)
 	for i := range cfg.Send {
-		e.freeSend = append(e.freeSend, len(cfg.Send)-1-i)
+		e.sends.free = append(e.sends.free, &e.cfg.Send[len(cfg.Send)-1-i])
 	}
 	for i := range cfg.Recv {
 		e.recvSGL[i] = cfg.Recv[i].sge(len(cfg.Recv[i].Bytes))
@@ -118,12 +119,22 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	}
 	e.pump()
 	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
-		e.eff.Deadline = e.chains.at(0).deadline
+		e.wake(e.chains.at(0).deadline)
 	}
-	if len(e.due) > 0 && (e.eff.Deadline == 0 || e.due[0].deadline < e.eff.Deadline) {
-		e.eff.Deadline = e.due[0].deadline
+	if len(e.due) > 0 {
+		e.wake(e.due[0].deadline)
+	}
+	if e.sends.borrowed > 0 {
+		e.wake(e.sends.restAt)
 	}
 	return &e.eff
+}
+
+// wake makes the deadline no later than at.
+func (e *Engine) wake(at time.Duration) {
+	if e.eff.Deadline == 0 || at < e.eff.Deadline {
+		e.eff.Deadline = at
+	}
 }
 
 // Stats returns the counts.
@@ -160,7 +171,10 @@ func (e *Engine) event(ev *Event) {
 		e.sink(ev.Request, ev.Err)
 	case EventReply:
 		e.answer(ev.Request)
+	case EventBuffers:
+		e.lent(ev.Buffers)
 	case EventTimer:
+		e.rest()
 		if e.open && e.chains.len() > 0 && e.cfg.ChainTimeout > 0 && e.chains.at(0).deadline <= e.now {
 			e.end(fmt.Errorf("%w (limit %v)", ErrTimeout, e.cfg.ChainTimeout))
 		}
@@ -205,7 +219,7 @@ func (e *Engine) end(err error) {
 	e.open, e.ended = false, err
 	e.eff.Recvs, e.eff.Sends = e.eff.Recvs[:0], e.eff.Sends[:0]
 	e.eff.Fail = err
-	e.eff.Deadline = 0
+	e.eff.Borrow, e.eff.Deadline = 0, 0
 	e.abandonCalls()
 	for _, list := range []*[]*Request{&e.eff.Sinks, &e.eff.Deliver} { // nobody would get the answers
 		for _, r := range *list {
@@ -218,6 +232,7 @@ func (e *Engine) end(err error) {
 			e.lose(q.pop())
 		}
 	}
+	e.returnAll()
 	for e.chains.len() > 0 {
 		if c := e.chains.pop(); c.req != nil && !c.req.posted { // else it is due
 			e.lose(c.req)

@@ -17,6 +17,7 @@ const (
 	EventCancel                      // Call, XID: nobody waits for it any more
 	EventSink                        // Request.Sink is set, or Err says why not
 	EventReply                       // Request.Answer is set
+	EventBuffers                     // Buffers answers Effects.Borrow
 	EventTimer                       // the time in Effects.Deadline has come
 	EventBroken                      // the queue pair is in its error state, or a post failed: Err
 	EventClose                       // this side wants no more: Err
@@ -30,5 +31,6 @@ type Event struct {
 	Request *Request
 	WC      verbs.WC
 	Terms   header.Terms
+	Buffers []*Buffer // that many send buffers or fewer, none if there is no memory
 	Err     error
 }

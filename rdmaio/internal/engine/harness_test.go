@@ -29,6 +29,10 @@ type bench struct {
 	out  []*engine.Request // released
 	fail error
 	at   time.Duration
+
+	mem      [][]byte         // of send buffers, by the offset in their elements
+	borrow   int              // Effects.Borrow, not answered
+	returned []*engine.Buffer // and no longer the engine's
 }
 
 // newBench has only what the role does in the forward direction.
@@ -41,6 +45,11 @@ func newBench(t *testing.T, role engine.Role, credits, wrs int) *bench {
 
 // newBoth may have both directions.
 func newBoth(t *testing.T, role engine.Role, calls, serves, wrs int) *bench {
+	return newLending(t, role, calls, serves, wrs, calls+serves)
+}
+
+// newLending has so many send buffers of its own, and borrows the others.
+func newLending(t *testing.T, role engine.Role, calls, serves, wrs, own int) *bench {
 	b := &bench{t: t}
 	b.cfg = engine.Config{
 		Role: role, Calls: calls, Serves: serves, SendWRs: wrs, ChainTimeout: time.Second,
@@ -48,9 +57,13 @@ func newBoth(t *testing.T, role engine.Role, calls, serves, wrs int) *bench {
 	}
 	credits := calls + serves
 	for i := range credits {
-		b.cfg.Send = append(b.cfg.Send, engine.Buffer{Offset: i, Bytes: make([]byte, 1024)})
+		if i < own {
+			b.cfg.Send = append(b.cfg.Send, engine.Buffer{Offset: i, Bytes: make([]byte, 1024)})
+			b.mem = append(b.mem, b.cfg.Send[i].Bytes)
+		}
 		b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)})
 	}
+	b.cfg.Lend = credits - own
 	b.open = make([]bool, credits)
 	b.e = engine.New(b.cfg)
 	b.step(engine.Event{Kind: engine.EventStart})
@@ -76,7 +89,7 @@ func (b *bench) step(events ...engine.Event) {
 		}
 		fmt.Fprintf(&b.log, "%v %d bytes", wr.Opcode, total)
 		if wr.Opcode == verbs.Send || wr.Opcode == verbs.SendWithInvalidate { // send buffers have the number of their element as offset
-			b.sent = append(b.sent, append([]byte(nil), b.cfg.Send[wr.SGL[0].Offset].Bytes[:total]...))
+			b.sent = append(b.sent, append([]byte(nil), b.mem[wr.SGL[0].Offset][:total]...))
 		}
 		if wr.InvalidateRKey != 0 {
 			fmt.Fprintf(&b.log, " ends key %#x", wr.InvalidateRKey)
@@ -99,6 +112,16 @@ func (b *bench) step(events ...engine.Event) {
 	for _, r := range f.Release {
 		fmt.Fprintf(&b.log, "release %#x: %v\n", r.XID, r.Err)
 	}
+	if f.Borrow > 0 {
+		if b.borrow > 0 {
+			b.t.Error("buffers are asked for twice")
+		}
+		b.borrow = f.Borrow
+	}
+	for _, buf := range f.Return {
+		b.mem[buf.Offset] = nil // whoever uses it now fails
+		b.returned = append(b.returned, buf)
+	}
 	b.at = f.Deadline
 	var next []engine.Event
 	for _, r := range f.Sinks {
@@ -109,6 +132,19 @@ func (b *bench) step(events ...engine.Event) {
 	if len(next) > 0 {
 		b.step(next...)
 	}
+}
+
+// lend brings n of the buffers that were asked for.
+func (b *bench) lend(n int) {
+	b.t.Helper()
+	var list []*engine.Buffer
+	for range n {
+		buf := &engine.Buffer{Offset: len(b.mem), Bytes: make([]byte, 1024)}
+		b.mem = append(b.mem, buf.Bytes)
+		list = append(list, buf)
+	}
+	b.borrow = 0
+	b.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
 // check is what must hold between any two events.

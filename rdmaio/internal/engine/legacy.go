@@ -108,7 +108,7 @@ func (e *Engine) sendDone(r *Request) {
 	e.stats.Sent++
 	e.stats.Dones++
 	id := e.begin(1, buf, r, false)
-	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, e.cfg.Send[buf].sge(n))
+	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
 // hold queues an answer with read chunks. It waits while as many are due as Receives were set aside

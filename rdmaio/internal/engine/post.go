@@ -20,12 +20,14 @@ func (e *Engine) pump() {
 		switch {
 		case calls:
 			if !e.room(1, true) {
+				e.borrow()
 				return
 			}
 			e.sendCall(e.waiting.pop())
 		case answers:
 			r := *e.answers.at(0)
 			if !e.room(r.need()) {
+				e.borrow()
 				return
 			}
 			e.answers.pop()
@@ -57,11 +59,11 @@ func (e *Engine) wait(r *Request) {
 
 // room reports whether a chain of n requests can be posted.
 func (e *Engine) room(n int, message bool) bool {
-	return e.sqUsed+n <= e.cfg.SendWRs && (!message || len(e.freeSend) > 0)
+	return e.sqUsed+n <= e.cfg.SendWRs && (!message || len(e.sends.free) > 0)
 }
 
 // begin opens a chain of n requests and returns its id.
-func (e *Engine) begin(n int, buf int, r *Request, pull bool) uint64 {
+func (e *Engine) begin(n int, buf *Buffer, r *Request, pull bool) uint64 {
 	e.seq++
 	e.sqUsed += n
 	e.chains.push(chain{id: e.seq, wrs: n, buf: buf, req: r, pull: pull, deadline: e.now + e.cfg.ChainTimeout})
@@ -78,22 +80,22 @@ func (e *Engine) add(wr verbs.SendWR, sge verbs.SGE) {
 
 // message encodes a header into a send buffer, and the payload behind it. It
 // returns the buffer, or an error if it does not fit.
-func (e *Engine) message(m *header.Message, payload [][]byte) (buf, n int, err error) {
-	buf = e.freeSend[len(e.freeSend)-1]
-	mem := e.cfg.Send[buf].Bytes
+func (e *Engine) message(m *header.Message, payload [][]byte) (buf *Buffer, n int, err error) {
+	buf = e.sends.last()
+	mem := buf.Bytes
 	mem = mem[:min(len(mem), e.terms.Send)] // R37
 	b, err := e.codec.Append(mem[:0:len(mem)], m)
 	if err != nil {
-		return none, 0, err
+		return nil, 0, err
 	}
 	n = len(b)
 	for _, p := range payload {
 		if len(p) > len(mem)-n { // R33, R37
-			return none, 0, &SizeError{What: "message", Need: n + len(p), Limit: len(mem), Hint: "plan it as a long message"}
+			return nil, 0, &SizeError{What: "message", Need: n + len(p), Limit: len(mem), Hint: "plan it as a long message"}
 		}
 		n += copy(mem[n:], p)
 	}
-	e.freeSend = e.freeSend[:len(e.freeSend)-1]
+	e.sends.take()
 	return buf, n, nil
 }
 
@@ -106,8 +108,8 @@ func (e *Engine) sent(wc *verbs.WC) {
 	}
 	c := e.chains.pop()
 	e.sqUsed -= c.wrs
-	if c.buf != none {
-		e.freeSend = append(e.freeSend, c.buf)
+	if c.buf != nil {
+		e.sends.put(c.buf)
 	}
 	switch {
 	case c.req == nil:

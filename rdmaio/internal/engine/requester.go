@@ -73,7 +73,7 @@ func (e *Engine) sendCall(p *pending) {
 	e.ours.Calls++
 	e.stats.Sent++
 	id := e.begin(1, buf, nil, false)
-	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, e.cfg.Send[buf].sge(n))
+	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
 // cancel ends a Call that nobody waits for. If its message is out, the credit stays in use.

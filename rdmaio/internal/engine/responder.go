@@ -216,7 +216,7 @@ func (e *Engine) send(r *Request) {
 		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, r.key
 		e.stats.RemoteEnds++
 	}
-	e.add(wr, e.cfg.Send[buf].sge(n))
+	e.add(wr, buf.sge(n))
 }
 
 func (e *Engine) newRequest() *Request {

@@ -25,10 +25,10 @@ var invalidating = header.Terms{Send: 1024, Recv: 1024, RemoteInvalidate: true}
 func TestSendThreshold(t *testing.T) {
 	for _, c := range []struct{ agreed, most int }{{0, 1024}, {1024, 1024}, {2048, 2048}, {4096, 4096}, {8192, 4096}} {
 		t.Run(fmt.Sprint(c.agreed), func(t *testing.T) {
-			b := &bench{t: t, open: make([]bool, 1)}
+			b := &bench{t: t, open: make([]bool, 1), mem: [][]byte{make([]byte, 4096)}}
 			b.cfg = engine.Config{
 				Role: engine.Requester, Calls: 1, SendWRs: 4,
-				Send: []engine.Buffer{{Bytes: make([]byte, 4096)}},
+				Send: []engine.Buffer{{Bytes: b.mem[0]}},
 				Recv: []engine.Buffer{{Bytes: make([]byte, 4096)}},
 			}
 			b.e = engine.New(b.cfg)

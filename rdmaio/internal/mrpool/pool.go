@@ -254,12 +254,17 @@ func (p *Pool) make(size, class int) (*Buffer, error) {
 }
 
 // Put gives a buffer back; no work request may name it any more.
-func (p *Pool) Put(b *Buffer) error {
+func (p *Pool) Put(b *Buffer) error { return p.put(b, true) }
+
+// Discard does so, and the Pool does not keep it.
+func (p *Pool) Discard(b *Buffer) error { return p.put(b, false) }
+
+func (p *Pool) put(b *Buffer, keep bool) error {
 	b.Bytes = nil
 	p.mu.Lock()
 	p.out--
 	size := uint64(len(b.mem))
-	if !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.held+size <= p.cfg.KeepBytes {
+	if keep && !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.held+size <= p.cfg.KeepBytes {
 		p.buffers[b.class] = append(p.buffers[b.class], b)
 		p.held += size
 		p.mu.Unlock()

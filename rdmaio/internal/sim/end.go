@@ -30,6 +30,7 @@ type end struct {
 	reading int  // RDMA Reads in sq
 	gone    bool // it has ended: nothing touches its memory
 	timer   time.Duration
+	lent    int // send buffers that the engine borrowed
 	regions map[uint32]*region
 	account account
 
@@ -72,9 +73,10 @@ func (w *world) newEnd(l *link, i int) *end {
 		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout,
 		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
 	}
+	cfg.Send = []engine.Buffer{*e.buffer()}
+	cfg.Lend = calls + serves - 1
 	for range calls + serves {
-		s, r := &region{bytes: poisoned(d.inline[i])}, &region{bytes: poisoned(d.inline[1-i])}
-		cfg.Send = append(cfg.Send, engine.Buffer{MR: s, Bytes: s.bytes})
+		r := &region{bytes: poisoned(d.inline[1-i])}
 		cfg.Recv = append(cfg.Recv, engine.Buffer{MR: r, Bytes: r.bytes})
 		e.recv = append(e.recv, r)
 	}
@@ -97,6 +99,13 @@ func (e *end) step(events ...engine.Event) {
 	e.post(f.Sends)
 	if f.Fail != nil {
 		e.end(f.Fail)
+	}
+	for _, b := range f.Return {
+		copy(b.Bytes, poisoned(len(b.Bytes))) // whatever is sent from it now is seen
+		e.lent--
+	}
+	if n := f.Borrow; n > 0 {
+		e.w.after(e.w.soon(), e.name+" gets send buffers", func() { e.lend(n) })
 	}
 	for _, q := range f.Sinks {
 		e.requests[q] = false
@@ -143,6 +152,22 @@ func (e *end) end(why error) {
 	if e.peer.gone {
 		e.w.after(time.Duration(1+e.w.rng.IntN(50))*time.Millisecond, "reconnect", e.w.newLinkIfNeeded)
 	}
+}
+
+// buffer makes memory for a message to be sent.
+func (e *end) buffer() *engine.Buffer {
+	r := &region{bytes: poisoned(e.w.draw.inline[e.i])}
+	return &engine.Buffer{MR: r, Bytes: r.bytes}
+}
+
+// lend gives the engine send buffers, as many as there is memory for.
+func (e *end) lend(n int) {
+	var list []*engine.Buffer
+	for ; n > 0 && !e.w.chance(NoMemory); n-- {
+		list = append(list, e.buffer())
+	}
+	e.lent += len(list)
+	e.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
 // sink gives a Call with chunks its memory.

@@ -217,6 +217,9 @@ func (w *world) verdict() {
 		if n := len(e.requests); n > 0 {
 			w.fail("%s keeps %d Requests", e.name, n)
 		}
+		if e.lent != 0 {
+			w.fail("%s keeps %d send buffers", e.name, e.lent)
+		}
 		for _, r := range e.regions {
 			if r.live {
 				w.fail("%s: key %#x never ended", e.name, r.key)

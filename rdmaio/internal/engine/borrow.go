@@ -1,0 +1,103 @@
+package engine
+
+import "time"
+
+// restTime is how long a borrowed send buffer is kept that nothing was sent from.
+const restTime = time.Second
+
+// sendBuffers are those that messages are encoded into. A connection has as many as messages were out at
+// a time lately: what is more than its own it borrows, and gives back.
+type sendBuffers struct {
+	free     []*Buffer // used last at the end
+	own      int       // never given back
+	borrowed int
+	asked    bool          // Effects.Borrow was set, and not answered
+	dry      bool          // there was no memory to borrow, and nothing has come back since
+	most     int           // in use at a time, since rested
+	restAt   time.Duration // when what was not in use goes back
+}
+
+// used is how many buffers have a message that is out.
+func (s *sendBuffers) used() int { return s.own + s.borrowed - len(s.free) }
+
+// last is the buffer to use next; there must be one.
+func (s *sendBuffers) last() *Buffer { return s.free[len(s.free)-1] }
+
+// take uses it.
+func (s *sendBuffers) take() {
+	s.free = s.free[:len(s.free)-1]
+	s.most = max(s.most, s.used())
+}
+
+// put takes a buffer back whose message has left it.
+func (s *sendBuffers) put(b *Buffer) {
+	s.free = append(s.free, b)
+	s.dry = false
+}
+
+// borrow asks for buffers, as many as there are messages that wait for nothing else.
+func (e *Engine) borrow() {
+	s := &e.sends
+	if len(s.free) > 0 || s.asked || s.dry || s.borrowed == e.cfg.Lend {
+		return
+	}
+	s.asked = true
+	wait := e.answers.len() + min(e.waiting.len(), e.credit.Granted()-e.credit.InFlight())
+	e.eff.Borrow = min(wait, e.cfg.Lend-s.borrowed)
+}
+
+// lent takes what EventBuffers brings. Without memory a message waits for a buffer that is in use; there is one, or it would not wait.
+func (e *Engine) lent(list []*Buffer) {
+	s := &e.sends
+	s.asked = false
+	if !e.open {
+		e.eff.Return = append(e.eff.Return, list...)
+		return
+	}
+	if s.dry = len(list) == 0 && len(s.free) == 0; s.borrowed == 0 {
+		s.restAt = e.now + restTime
+	}
+	for _, b := range list {
+		b.lent = true
+		s.free = append(s.free, b)
+	}
+	s.borrowed += len(list)
+}
+
+// rest gives back what was not needed at any time since it did so last.
+func (e *Engine) rest() {
+	s := &e.sends
+	if s.borrowed == 0 || e.now < s.restAt {
+		return
+	}
+	spare := s.own + s.borrowed - max(s.own, s.most)
+	kept := s.free[:0]
+	for _, b := range s.free {
+		if b.lent && spare > 0 {
+			spare--
+			s.borrowed--
+			e.eff.Return = append(e.eff.Return, b)
+			continue
+		}
+		kept = append(kept, b)
+	}
+	clear(s.free[len(kept):])
+	s.free = kept
+	s.most, s.restAt = s.used(), e.now+restTime
+}
+
+// returnAll gives all borrowed buffers back when the connection is gone.
+func (e *Engine) returnAll() {
+	all := e.sends.free
+	for i := range e.chains.len() {
+		if b := e.chains.at(i).buf; b != nil {
+			all = append(all, b)
+		}
+	}
+	for _, b := range all {
+		if b.lent {
+			e.eff.Return = append(e.eff.Return, b)
+		}
+	}
+	e.sends = sendBuffers{}
+}

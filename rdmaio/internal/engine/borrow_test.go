@@ -1,0 +1,138 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+)
+
+// granted is a requester that has one send buffer and 8 credits, of which none is in use.
+func granted(t *testing.T) *bench {
+	b := newLending(t, engine.Requester, 8, 0, 64, 1)
+	b.call(call(1))
+	if b.borrow != 0 {
+		t.Fatalf("%d buffers asked for with one that is free", b.borrow)
+	}
+	b.receive(0, reply(t, 1, 8))
+	b.complete()
+	return b
+}
+
+// An engine borrows send buffers when messages wait for nothing else, as many as there are of them,
+// and gives back what it did not use for a while.
+func TestBorrow(t *testing.T) {
+	b := granted(t)
+	burst := func(from, n uint32) {
+		for x := range n {
+			b.call(call(from + x))
+		}
+	}
+	burst(10, 10)
+	if len(b.sent) != 2 || b.borrow != 1 {
+		t.Fatalf("%d sent, %d asked for, want the second Call out and one buffer for the third", len(b.sent), b.borrow)
+	}
+	b.lend(1)
+	if len(b.sent) != 3 || b.borrow != 6 {
+		t.Fatalf("%d sent, %d asked for, want 6: there are 8 credits", len(b.sent), b.borrow)
+	}
+	b.lend(2) // there is no more memory
+	if len(b.sent) != 5 || b.borrow != 4 {
+		t.Fatalf("%d sent, %d asked for", len(b.sent), b.borrow)
+	}
+	b.lend(4)
+	if len(b.sent) != 9 || b.borrow != 0 {
+		t.Fatalf("%d sent, %d asked for with all credits in use", len(b.sent), b.borrow)
+	}
+	for x := range uint32(8) {
+		b.receive(int(x), reply(t, 10+x, 8))
+		b.complete()
+	}
+	for x := range uint32(2) {
+		b.receive(int(x), reply(t, 18+x, 8))
+		b.complete()
+	}
+	timer := func() {
+		t.Helper()
+		if b.at == 0 {
+			t.Fatal("no deadline")
+		}
+		b.now = b.at
+		b.step(engine.Event{Kind: engine.EventTimer})
+	}
+	timer()
+	if len(b.returned) != 0 {
+		t.Errorf("%d given back that were in use lately", len(b.returned))
+	}
+	burst(20, 3)
+	for x := range uint32(3) {
+		b.receive(int(x), reply(t, 20+x, 8))
+		b.complete()
+	}
+	timer()
+	if len(b.returned) != 5 {
+		t.Errorf("%d given back, want 5: three of 8 were in use", len(b.returned))
+	}
+	timer()
+	if len(b.returned) != 7 || b.at != 0 {
+		t.Errorf("%d given back, deadline %v: want all that were borrowed, and none", len(b.returned), b.at)
+	}
+	burst(30, 8) // and so on
+	for b.borrow > 0 {
+		b.lend(b.borrow)
+	}
+	if len(b.sent) != 1+10+3+8 {
+		t.Errorf("%d sent", len(b.sent))
+	}
+}
+
+// Without memory messages wait for a buffer that is in use, and nobody is asked again until it came back.
+func TestBorrowNothing(t *testing.T) {
+	b := granted(t)
+	b.call(call(2))
+	b.call(call(3))
+	b.lend(0)
+	b.call(call(4))
+	if len(b.sent) != 2 || b.borrow != 0 {
+		t.Fatalf("%d sent, %d asked for of one who has none", len(b.sent), b.borrow)
+	}
+	b.complete()
+	if len(b.sent) != 3 || b.borrow != 1 {
+		t.Fatalf("%d sent, %d asked for", len(b.sent), b.borrow)
+	}
+	b.lend(0)
+	b.complete()
+	if len(b.sent) != 4 {
+		t.Fatalf("%d sent", len(b.sent))
+	}
+}
+
+// When a connection ends all buffers go back, those with messages that are out and those that come too late.
+func TestBorrowEnd(t *testing.T) {
+	b := granted(t)
+	for x := range uint32(5) {
+		b.call(call(2 + x))
+	}
+	b.lend(1)
+	b.lend(1)
+	b.receive(0, reply(t, 2, 8))
+	b.complete() // one of them is free
+	b.call(call(7))
+	if b.borrow == 0 {
+		t.Fatal("none asked for")
+	}
+	b.step(engine.Event{Kind: engine.EventBroken, Err: errors.New("the end")})
+	if len(b.returned) != 2 {
+		t.Errorf("%d given back, want 2", len(b.returned))
+	}
+	b.lend(2)
+	if len(b.returned) != 4 || b.at != 0 {
+		t.Errorf("%d given back, deadline %v: want 4, none", len(b.returned), b.at)
+	}
+	b.now += time.Hour
+	b.step(engine.Event{Kind: engine.EventTimer})
+	if len(b.returned) != 4 {
+		t.Errorf("%d given back", len(b.returned))
+	}
+}

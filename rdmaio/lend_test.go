@@ -1,0 +1,141 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+)
+
+// together makes n Calls at a time, all of which are out when step is called.
+func together(t *testing.T, w *world, c *rdmaio.Conn, from uint32, n int, step func()) (errs []error) {
+	t.Helper()
+	errs = make([]error, n)
+	w.net.Hold()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { _, errs[i] = c.Call(context.Background(), nullCall(from+uint32(i), 40)) })
+	}
+	synctest.Wait()
+	step()
+	w.net.Release()
+	wg.Wait()
+	return errs
+}
+
+// A connection has send buffers for the messages that are out, and when it rests one. What both ends
+// have registered, and what their devices allocated, is counted, in bytes.
+func TestRestingMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const credits, inline = 32, 4096
+		w := newWorld(t)
+		cfg := &rdmaio.Config{InlineSend: inline, InlineRecv: inline}
+		s := w.serve(&file{t: t}, cfg)
+		c := w.dial(cfg)
+		const rest = (credits + 1) * inline // Receives, and a send buffer
+		has := func(when string, client, server uint64) {
+			t.Helper()
+			if got := c.Stats().BufferBytes; got != client {
+				t.Errorf("%s: the client has %d bytes, want %d", when, got, client)
+			}
+			if got := serverConn(t, s).Stats().BufferBytes; server > 0 && got != server {
+				t.Errorf("%s: the server has %d bytes, want %d", when, got, server)
+			}
+			if got := w.client.Resources().AllocatedBytes; got != client {
+				t.Errorf("%s: the client's device has %d bytes, want %d", when, got, client)
+			}
+		}
+		if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		has("after a Call", rest, rest)
+		for round := range uint32(2) {
+			err := together(t, w, c, 100+100*round, credits, func() { has("with all credits in use", 2*credits*inline, 0) })
+			if err := errors.Join(err...); err != nil {
+				t.Fatal(err)
+			}
+			has("a burst later", 2*credits*inline, 0)
+			time.Sleep(5 * time.Second)
+			has("at rest", rest, rest)
+		}
+	})
+}
+
+// A connection that ends while all its messages are out gives all memory back at once, and so does its peer.
+func TestSendBuffersOfALostConnection(t *testing.T) {
+	for name, lose := range map[string]func(w *world, c *rdmaio.Conn, s *rdmaio.Server) error{
+		"close":        func(_ *world, c *rdmaio.Conn, _ *rdmaio.Server) error { return c.Close() },
+		"server close": func(_ *world, _ *rdmaio.Conn, s *rdmaio.Server) error { return s.Close() },
+		"removal":      func(w *world, _ *rdmaio.Conn, _ *rdmaio.Server) error { w.serverMem.Remove(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				s := w.serve(&file{t: t}, nil)
+				c := w.dial(nil)
+				if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
+					t.Fatal(err)
+				}
+				const own = (32 + 1) * 1024
+				errs := together(t, w, c, 2, 32, func() {
+					if got := c.Stats().BufferBytes; got != own+31*1024 {
+						t.Errorf("%d bytes with all credits in use", got)
+					}
+					if err := lose(w, c, s); err != nil {
+						t.Error(err)
+					}
+					synctest.Wait()
+					if got := c.Stats().BufferBytes; got != own && got != 0 {
+						t.Errorf("%d bytes when the connection is gone", got)
+					}
+				})
+				for i, err := range errs {
+					if err == nil {
+						t.Errorf("Call %d was answered", i)
+					}
+				}
+				if err := errors.Join(c.Close(), s.Close()); err != nil {
+					t.Error(err)
+				}
+				if got := w.client.Resources().AllocatedBytes + w.server.Resources().AllocatedBytes; got != 0 {
+					t.Errorf("%d bytes are left", got)
+				}
+			})
+		})
+	}
+}
+
+// A device that has no more memory slows a connection down, and does not end it.
+func TestNoSendBuffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve(&file{t: t}, nil)
+		var script []fault.Fault
+		for at := range uint64(100) {
+			script = append(script, fault.Fault{Kind: fault.RefuseAlloc, At: 3 + at}) // the first two are had when dialing
+		}
+		inj := fault.New(fault.Config{Script: script})
+		w.client = inj.Device(w.client)
+		c := w.dial(nil)
+		if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
+			t.Fatal(err)
+		}
+		err := together(t, w, c, 2, 32, func() {
+			if n := inj.Count(fault.RefuseAlloc).Fired; n != 1 {
+				t.Errorf("memory was asked for %d times without a reason to hope for it, want once", n)
+			}
+		})
+		if err := errors.Join(err...); err != nil {
+			t.Error(err)
+		}
+		if inj.Count(fault.RefuseAlloc).Fired < 2 {
+			t.Error("it was never asked for again")
+		}
+	})
+}
