@@ -40,7 +40,7 @@ func callHeader(prog, proc uint32) []byte {
 type handler struct {
 	data    []byte // of procFill
 	answers sync.Pool
-	stubs   stubServer
+	stubs   rdmaio.Handler
 }
 
 // answer is the memory of one reply.
@@ -51,14 +51,13 @@ type answer struct {
 }
 
 func newHandler() *handler {
-	h := &handler{data: pattern(16 << 20)}
+	h := &handler{data: pattern(16 << 20), stubs: newStubs()}
 	h.answers.New = func() any {
 		a := new(answer)
 		binary.BigEndian.PutUint32(a.buf[4:], 1) // a Reply; accepted and successful are zeros
 		a.done = func(error) { h.answers.Put(a) }
 		return a
 	}
-	h.stubs.init()
 	return h
 }
 

@@ -63,7 +63,7 @@ func describe(b []byte) string {
 	case rpcrdma1.ProcMsg:
 		h := &m.Body.Msg
 		lists(&s, h.Reads, h.Writes, h.Reply)
-		rpc(&s, d)
+		content(&s, d)
 	case rpcrdma1.ProcNomsg:
 		h := &m.Body.Nomsg
 		lists(&s, h.Reads, h.Writes, h.Reply)
@@ -95,8 +95,8 @@ func lists(s *strings.Builder, reads []rpcrdma1.ReadChunk, writes []rpcrdma1.Wri
 	}
 }
 
-// rpc tells what the RPC message is.
-func rpc(s *strings.Builder, d *xdr.Decoder) {
+// content tells what the RPC message is.
+func content(s *strings.Builder, d *xdr.Decoder) {
 	var m oncrpc.Message
 	if m.DecodeXDR(d) != nil {
 		s.WriteString("; an RPC message that is cut, or none")

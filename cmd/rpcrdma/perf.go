@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 )
 
 type perfCmd struct {
@@ -97,7 +98,7 @@ func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) 
 	if c.Provider != "mem" {
 		addr = "127.0.0.1:0"
 	}
-	s, err := rdmaio.Listen(ctx, dev, addr, service{}, c.config())
+	s, err := rdmaio.Listen(ctx, dev, addr, newService(), c.config())
 	if err != nil {
 		return nil, &failure{code: exitFailed, stage: "listen", err: err}
 	}
@@ -121,12 +122,12 @@ type measurement struct {
 
 // worker makes one call after the other.
 type worker struct {
-	m      *measurement
-	caller *caller
-	seed   uint32
-	read   bool
-	place  []byte
-	shard  *shard
+	m     *measurement
+	calls *rpc.Client
+	seed  uint32
+	read  bool
+	opt   rpc.Options // of reads
+	shard *shard
 }
 
 // shard has the counts of some of the workers, since they were taken last.
@@ -153,12 +154,11 @@ func (m *measurement) run(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	for i, conn := range m.conns {
-		xids := new(atomic.Uint32)
-		xids.Store(uint32(i) << 24)
+		calls := rpc.NewClient(conn, perfV1, nil)
 		for k := range m.Depth {
-			w := &worker{m: m, caller: newCaller(conn, xids), seed: uint32(i*m.Depth + k), read: m.Reverse != (m.Bidir && k%2 == 1)}
+			w := &worker{m: m, calls: calls, seed: uint32(i*m.Depth + k), read: m.Reverse != (m.Bidir && k%2 == 1)}
 			if w.read || m.Bidir {
-				w.place = make([]byte, m.Size)
+				w.offer(conn.Terms().InlineRecv)
 			}
 			w.shard = &m.shards[w.seed%uint32(len(m.shards))]
 			wg.Add(1)

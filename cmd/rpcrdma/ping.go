@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -91,9 +91,7 @@ func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 
 // ping calls until it is enough, and returns the first error that makes going on pointless.
 func (p *pinger) ping(ctx context.Context, conn *rdmaio.Conn) error {
-	var xids atomic.Uint32
-	xids.Store(uint32(time.Now().UnixNano()))
-	caller := newCaller(conn, &xids)
+	calls := rpc.NewClient(conn, oncrpc.Program{Number: p.Program, Version: p.Version}, nil)
 	tick := time.NewTicker(max(p.Interval, time.Nanosecond))
 	defer tick.Stop()
 	for p.Count == 0 || p.sent < p.Count {
@@ -109,7 +107,7 @@ func (p *pinger) ping(ctx context.Context, conn *rdmaio.Conn) error {
 		p.sent++
 		limit, cancel := context.WithTimeout(ctx, p.Wait)
 		start := time.Now()
-		err := caller.do(limit, p.Program, p.Version, 0, oncrpc.None(), nil, nil, nil)
+		err := calls.Call(limit, 0, nil, nil, nil)
 		took := time.Since(start)
 		cancel()
 		switch {

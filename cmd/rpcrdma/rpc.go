@@ -4,66 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// caller makes one Call at a time, in memory that it uses again.
-type caller struct {
-	conn *rdmaio.Conn
-	xids *atomic.Uint32 // of the connection
-	enc  *xdr.Encoder
-	dec  *xdr.Decoder
-	buf  []byte
-	call rdmaio.Call
-	head oncrpc.Message
-}
-
-func newCaller(conn *rdmaio.Conn, xids *atomic.Uint32) *caller {
-	return &caller{
-		conn: conn, xids: xids, buf: make([]byte, 0, 512),
-		enc: xdr.NewEncoder(nil), dec: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}),
-	}
-}
-
-// do makes a Call; args and results may be nil. What is decoded is valid until the next Call.
-func (c *caller) do(ctx context.Context, prog, vers, proc uint32, cred oncrpc.OpaqueAuth, args, results xdr.Value, place []byte) error {
-	xid := c.xids.Add(1)
-	c.enc.Reset(c.buf[:0])
-	err := oncrpc.NewCall(xid, prog, vers, proc, cred).EncodeXDR(c.enc)
-	if err == nil && args != nil {
-		c.enc.Reduce(xdr.Reduction{Sites: []xdr.Site{perf.SiteWriteArgsData}}, uint64(c.enc.Len()))
-		err = args.EncodeXDR(c.enc)
-	}
-	if err != nil {
-		return err
-	}
-	c.call.Message = rdmaio.Message{Inline: c.enc.Bytes(), Items: c.enc.Items()}
-	c.call.Results = c.call.Results[:0]
-	if place != nil {
-		c.call.Results = append(c.call.Results, place)
-	}
-	reply, err := c.conn.Call(ctx, &c.call)
-	if err != nil {
-		return err
-	}
-	c.dec.Reset(reply.Message)
-	if err := c.head.DecodeXDR(c.dec); err != nil {
-		return err
-	}
-	if err := oncrpc.CheckReply(&c.head, xid); err != nil || results == nil {
-		return err
-	}
-	if len(reply.Items) > 0 {
-		c.dec.ReinsertInOrder([]xdr.Site{perf.SiteReadResData}, reply.Items)
-	}
-	return errors.Join(results.DecodeXDR(c.dec), c.dec.Done())
-}
+// perfV1 is the program that measurements are made with.
+var perfV1 = oncrpc.Program{Number: perf.Program, Version: perf.Version1, Bindings: perf.DDPBindings()}
 
 // explain says at which stage a Call or connection failed, and what to try.
 func explain(stage, addr string, err error) *failure {

@@ -43,7 +43,7 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if !c.Quiet {
 		cfg.Logger = slog.New(slog.NewTextHandler(env.stderr, nil))
 	}
-	s, err := rdmaio.Listen(ctx, dev, c.Addr, service{}, cfg)
+	s, err := rdmaio.Listen(ctx, dev, c.Addr, newService(), cfg)
 	if err != nil {
 		fail := &failure{code: exitFailed, stage: "listen", err: err}
 		if errors.Is(err, verbs.ErrAddressInUse) {

@@ -8,7 +8,8 @@ import (
 	"hash/crc32"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // errData: what came is not what was sent.
@@ -25,7 +26,7 @@ func (w *worker) call(ctx context.Context) error {
 		args.Check = crc32.ChecksumIEEE(data)
 	}
 	var res perf.WriteRes
-	err := w.caller.do(ctx, perf.Program, perf.Version1, perf.ProcWrite, oncrpc.None(), &args, &res, nil)
+	err := w.calls.Call(ctx, perf.ProcWrite, &args, &res, nil)
 	switch {
 	case err != nil:
 		return err
@@ -38,7 +39,7 @@ func (w *worker) call(ctx context.Context) error {
 func (w *worker) readCall(ctx context.Context) error {
 	args := perf.ReadArgs{Count: uint32(w.m.Size), Seed: w.seed}
 	var res perf.ReadRes
-	err := w.caller.do(ctx, perf.Program, perf.Version1, perf.ProcRead, oncrpc.None(), &args, &res, w.placeFor())
+	err := w.calls.Call(ctx, perf.ProcRead, &args, &res, &w.opt)
 	switch {
 	case err != nil:
 		return err
@@ -50,11 +51,12 @@ func (w *worker) readCall(ctx context.Context) error {
 	return nil
 }
 
-// placeFor offers memory for data that does not come inline.
-func (w *worker) placeFor() []byte {
-	const head = 28 + 24 + 4 // of RPC over RDMA, of the RPC reply, of the data
-	if int(w.m.Size)+head <= w.caller.conn.Stats().InlineRecv {
-		return nil
+// offer says where the data that is read goes: to memory of its own if it does not come inline, else to the reply's.
+func (w *worker) offer(inline int) {
+	const head = 28 // of RPC over RDMA
+	if n := rpc.ReplyHead + 4 + xdr.Padded(int(w.m.Size)); head+n > inline {
+		w.opt.Results = [][]byte{make([]byte, w.m.Size)}
+	} else {
+		w.opt.ReplyBuf = make([]byte, n)
 	}
-	return w.place
 }

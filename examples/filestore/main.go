@@ -1,7 +1,7 @@
 // Filestore is the whole way from a .x file to data in the caller's memory:
 // store.x and its sidecar become package store, whose encoders leave bulk data
 // out of the RPC message; rdmaio carries the message inline and the data by RDMA
-// Read and Write; RPC headers are those of runtime/oncrpc.
+// Read and Write; rdmaio/rpc stands between the two.
 //
 //	go run ./examples/filestore                  # within this process
 //	go run ./examples/filestore -provider rdmatcp # over TCP on this machine
@@ -19,6 +19,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -65,7 +66,7 @@ func run(out io.Writer, provider string) (err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 
-	files := newClient(conn)
+	files := &client{rpc.NewClient(conn, storeV1, nil)}
 	text := bytes.Repeat([]byte("line upon line\n"), 50_000)
 	n, err := files.write(ctx, "poem", 0, text)
 	if err != nil {

@@ -89,9 +89,10 @@ func Table() []Row {
 
 		// The transport for its users, who pass a provider in; what runs over it.
 		{Package: "rdmaio", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs", "runtime/*"}},
-		{Package: "rdmaio/xchar", Imports: []string{"rdmaio", "gen/*", "runtime/*"}},
-		{Package: "rdmaio/hostauth", Imports: []string{"rdmaio", "gen/*", "runtime/*"}},
-		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/rpc", Imports: []string{"rdmaio", "runtime/*"}},
+		{Package: "rdmaio/xchar", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/hostauth", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
 
 		// Leaves: nothing imports them, or only tests do.
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},

@@ -8,8 +8,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/rdmaconfig"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // Configure agrees with the server on a connection that no Call was made on yet, and sets
@@ -23,30 +23,14 @@ func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error
 		cred = cfg.Cred
 	}
 	args := rdmaconfig.Req{MaxCallSendSize: uint32(most.InlineSend), MaxReplySendSize: uint32(most.InlineRecv), MaxRDMARead: own}
-	e := xdr.NewEncoder(nil)
-	xid := conn.XID() // a constant one would be the Call of the connection before to a cache of replies
-	m := oncrpc.NewCall(xid, rdmaconfig.Program, rdmaconfig.ProgramVers1, rdmaconfig.ProcConfRDMA, cred)
-	if err := errors.Join(m.EncodeXDR(e), args.EncodeXDR(e)); err != nil {
-		return false, fmt.Errorf("connconf: %w", err)
-	}
-	reply, err := conn.Call(ctx, &rdmaio.Call{Message: rdmaio.Message{Inline: e.Bytes()}})
-	if err != nil {
-		return false, fmt.Errorf("connconf: %w", err)
-	}
-	d := xdr.NewDecoder(reply.Message, nil)
-	var head oncrpc.Message
-	if err := head.DecodeXDR(d); err != nil {
-		return false, fmt.Errorf("connconf: reply: %w", err)
-	}
-	switch err := oncrpc.CheckReply(&head, xid); {
+	var res rdmaconfig.Reply
+	// The XID is one of the connection's: a constant one would be the Call of the connection before to a cache of replies.
+	err := rpc.NewClient(conn, program, &rpc.ClientConfig{Cred: cred}).Call(ctx, rdmaconfig.ProcConfRDMA, &args, &res, nil)
+	switch {
 	case errors.Is(err, oncrpc.ErrProgUnavail), errors.Is(err, oncrpc.ErrProgMismatch), errors.Is(err, oncrpc.ErrProcUnavail):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("connconf: %w", err)
-	}
-	var res rdmaconfig.Reply
-	if err := errors.Join(res.DecodeXDR(d), d.Done()); err != nil {
-		return false, fmt.Errorf("connconf: reply: %w", err)
 	}
 	// The server may send less inline than we take, and does not say: replies are
 	// expected as small as before, and may come as large as we said.

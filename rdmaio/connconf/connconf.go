@@ -19,6 +19,7 @@ package connconf
 import (
 	"math"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -48,15 +49,17 @@ func (cfg *Config) reads() uint32 {
 	return uint32(min(cfg.Reads, math.MaxInt32))
 }
 
-// allow is Allow, or the default.
-func (cfg *Config) allow(call *oncrpc.CallBody) oncrpc.AuthStat {
-	if cfg != nil && cfg.Allow != nil {
-		return cfg.Allow(&call.Cred, &call.Verf)
+// allow is Allow as a Service wants it; its default is ours (R299).
+func (cfg *Config) allow() func(*rpc.Request) error {
+	if cfg == nil || cfg.Allow == nil {
+		return nil
 	}
-	if f := call.Cred.Flavor; f != oncrpc.AuthNone && f != oncrpc.AuthSys {
-		return oncrpc.AuthStatAuthTooweak
+	return func(r *rpc.Request) error {
+		if why := cfg.Allow(r.Cred(), r.Verf()); why != oncrpc.AuthStatAuthOk {
+			return oncrpc.Refused(why)
+		}
+		return nil
 	}
-	return oncrpc.AuthStatAuthOk
 }
 
 // terms are the Reads of a peer that serves n, as rdmaio.Terms has them.

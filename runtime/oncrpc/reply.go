@@ -82,3 +82,43 @@ func CheckReply(m *Message, xid uint32) error {
 	}
 	return nil
 }
+
+// Refused is the error of a server that refuses a call's credential, as its caller will see it.
+func Refused(why AuthStat) *ReplyError {
+	return &ReplyError{Reply: Denied, Reject: AuthError, Auth: why}
+}
+
+// Refusal is what of err a server tells its caller: a [*ReplyError] in err as it is, one of the
+// sentinels as the plain reply of that kind, and anything else as a system error, since replies have no text.
+func Refusal(err error) *ReplyError {
+	var e *ReplyError
+	if errors.As(err, &e) && *e != (ReplyError{}) { // the zero one would say Success
+		return e
+	}
+	for _, k := range []struct {
+		is error
+		as ReplyError
+	}{
+		{ErrProgUnavail, ReplyError{Accept: ProgUnavail}},
+		{ErrProcUnavail, ReplyError{Accept: ProcUnavail}},
+		{ErrGarbageArgs, ReplyError{Accept: GarbageArgs}},
+		{ErrAuth, ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatAuthFailed}},
+	} {
+		if errors.Is(err, k.is) {
+			return &k.as
+		}
+	}
+	return &ReplyError{Accept: SystemErr}
+}
+
+// Message is the header of the reply to call xid that says e.
+func (e *ReplyError) Message(xid uint32) *Message {
+	m := &Message{XID: xid, Body: Body{Type: Reply}}
+	r := &m.Body.Reply
+	if r.Stat = e.Reply; e.Reply == Denied {
+		r.Rejected = RejectedReply{Stat: e.Reject, AuthStat: e.Auth, MismatchInfo: e.Range}
+		return m
+	}
+	r.Accepted.Data = ReplyData{Stat: e.Accept, MismatchInfo: e.Range}
+	return m
+}

@@ -1,0 +1,102 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// small returns a function that makes a small call, with values of its own each time, or with some that are used again.
+func small(tb testing.TB, again bool) func() {
+	w := newWorld(tb, "mem")
+	svc := rpc.NewService(storeV1)
+	data := pattern(128)
+	rpc.Handle(svc, store.ProcRead, func(_ *rpc.Request, _ *store.ReadArgs, res *store.ReadRes) error {
+		res.Ok.Data = data
+		return nil
+	})
+	w.serve(rpc.NewHandler(nil, svc), nil)
+	c := rpc.NewClient(w.dial(nil), storeV1, nil)
+	ctx, name := context.Background(), store.Name("small")
+	call := func(args *store.ReadArgs, res *store.ReadRes, opt *rpc.Options) {
+		if err := c.Call(ctx, store.ProcRead, args, res, opt); err != nil || len(res.Ok.Data) != 128 {
+			tb.Fatal(err)
+		}
+	}
+	if !again {
+		return func() {
+			var res store.ReadRes
+			call(&store.ReadArgs{Name: name, Count: 128}, &res, nil)
+		}
+	}
+	var res store.ReadRes
+	args, opt := store.ReadArgs{Name: name, Count: 128}, rpc.Options{ReplyBuf: make([]byte, 256)}
+	return func() { call(&args, &res, &opt) }
+}
+
+// Both ends of a small call, everything counted.
+func TestAllocations(t *testing.T) {
+	for _, tt := range []struct {
+		again bool
+		most  float64
+	}{{false, 4}, {true, 1}} {
+		if got := testing.AllocsPerRun(200, small(t, tt.again)); got > tt.most {
+			t.Errorf("again %v: %v allocations a call, at most %v", tt.again, got, tt.most)
+		}
+	}
+}
+
+// raw is the same call of the transport alone, by messages that are made already.
+func raw(tb testing.TB) func() {
+	w := newWorld(tb, "mem")
+	answer, err := oncrpc.NewReply(0, oncrpc.Success).AppendBinary(nil)
+	if err == nil {
+		answer, err = (&store.ReadRes{Ok: store.ReadOk{Data: pattern(128)}}).AppendBinary(answer)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		copy(answer, r.Message[:4])
+		r.Reply(rdmaio.Message{Inline: answer}, nil)
+	}), nil)
+	conn := w.dial(nil)
+	message, err := oncrpc.NewCall(0, store.Program, 1, store.ProcRead, oncrpc.None()).AppendBinary(nil)
+	if err == nil {
+		message, err = (&store.ReadArgs{Name: []byte("small"), Count: 128}).AppendBinary(message)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	call := &rdmaio.Call{Message: rdmaio.Message{Inline: message}, ReplyBuf: make([]byte, 256)}
+	return func() {
+		binary.BigEndian.PutUint32(message, conn.XID())
+		if r, err := conn.Call(context.Background(), call); err != nil || len(r.Message) != len(answer) {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	b.Run("raw", func(b *testing.B) {
+		call := raw(b)
+		b.ReportAllocs()
+		for b.Loop() {
+			call()
+		}
+	})
+	for name, again := range map[string]bool{"fresh": false, "again": true} {
+		b.Run(name, func(b *testing.B) {
+			call := small(b, again)
+			b.ReportAllocs()
+			for b.Loop() {
+				call()
+			}
+		})
+	}
+}

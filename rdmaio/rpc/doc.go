@@ -1,0 +1,37 @@
+// Package rpc calls and serves the procedures of RPC programs over rdmaio: what stands between the
+// types that xdrgen makes and the messages that rdmaio carries.
+//
+// A program's version is an [oncrpc.Program], whose parts generated packages have:
+//
+//	var storeV1 = oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
+//
+// A [Client] calls it, over an rdmaio.Conn, Client or Backchannel alike:
+//
+//	files := rpc.NewClient(conn, storeV1, nil)
+//	var res store.WriteRes
+//	err := files.Call(ctx, store.ProcWrite, &store.WriteArgs{Name: name, Data: data}, &res, nil)
+//
+// A [Service] serves it, and a [Handler] of services is what rdmaio.Listen takes, or Config.ReverseHandler:
+//
+//	svc := rpc.NewService(storeV1)
+//	rpc.Handle(svc, store.ProcWrite, func(r *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error { ... })
+//	server, err := rdmaio.Listen(ctx, dev, addr, rpc.NewHandler(nil, svc), nil)
+//
+// # Bulk data
+//
+// What the bindings make eligible stays in the memory it is in: the transport moves it by RDMA where
+// it does not fit inline. A caller who names memory in Options.Results finds eligible results there, placed by the
+// server, and the decoded value points into it.
+//
+// # What a failed call means
+//
+// Every error of Client.Call is an *[Error], which says whether the procedure may have run, and unwraps
+// to the reason: an *oncrpc.ReplyError where the server refused the call, an *rdmaio.CallError where the transport failed, an
+// *xdr.Error where arguments could not be encoded or results not be decoded, oncrpc.ErrVerf.
+//
+// # What a server answers by itself
+//
+// Procedure 0 of each program, and by RFC 5531 §9: RPC_MISMATCH, PROG_UNAVAIL, PROG_MISMATCH with the versions
+// that there are, PROC_UNAVAIL, GARBAGE_ARGS for what cannot be decoded or has bytes left over, AUTH_ERROR as
+// Service.Allow has it, and SYSTEM_ERR for errors of procedures that have no meaning on the wire.
+package rpc

@@ -1,0 +1,331 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// bogus refuses a call as nobody may.
+var bogus = &oncrpc.ReplyError{Accept: 99}
+
+// What procedures and their absence lead to, as the caller sees it (RFC 5531 §9; R328).
+func TestRefusals(t *testing.T) {
+	outcomes := []struct {
+		name string
+		err  error              // of the procedure
+		want *oncrpc.ReplyError // nil: none
+		told bool               // HandlerConfig.Failed is
+		res  store.ReadRes      // of the procedure
+		cred *oncrpc.OpaqueAuth // of the caller
+		prog *oncrpc.Program    // called
+		proc uint32             // called; 0 is ProcRead
+		args xdr.Value          // nil: right ones
+		is   error              // what the caller can ask for
+		ran  bool               // it may have
+	}{
+		{name: "plain error", err: errors.New("the disk is full"), want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
+		{name: "sentinel", err: oncrpc.ErrGarbageArgs, want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
+		{name: "refusal", err: oncrpc.Refused(oncrpc.AuthStatAuthRejectedcred), want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatAuthRejectedcred}, is: oncrpc.ErrAuth},
+		{name: "of another server", err: &rpc.Error{Err: oncrpc.Refused(oncrpc.AuthStatAuthRejectedcred)}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
+		{name: "no such status", err: bogus, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
+		{name: "zero refusal", err: new(oncrpc.ReplyError), want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
+		{name: "unusable results", res: store.ReadRes{Ok: store.ReadOk{Data: make([]byte, store.MaxData+1)}}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
+		{name: "program", prog: &oncrpc.Program{Number: 7, Version: 1}, want: &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}, is: oncrpc.ErrProgUnavail},
+		{name: "version", prog: &oncrpc.Program{Number: store.Program, Version: 9}, want: &oncrpc.ReplyError{Accept: oncrpc.ProgMismatch, Range: oncrpc.VersionRange{Low: 1, High: 3}}, is: oncrpc.ErrProgMismatch},
+		{name: "procedure", proc: 99, want: &oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}, is: oncrpc.ErrProcUnavail},
+		{name: "short arguments", args: new(oncrpc.Void), want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
+		{name: "arguments of another type", args: &store.WriteArgs{Data: []byte("much too much")}, want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
+		{name: "flavour", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.RPCSecGSS}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatAuthTooweak}, is: oncrpc.ErrAuth},
+	}
+	for _, tt := range outcomes {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, "mem")
+			var told error
+			svc, third := rpc.NewService(storeV1), rpc.NewService(oncrpc.Program{Number: store.Program, Version: 3})
+			rpc.Handle(svc, store.ProcRead, func(_ *rpc.Request, _ *store.ReadArgs, res *store.ReadRes) error {
+				*res = tt.res
+				return tt.err
+			})
+			w.serve(rpc.NewHandler(&rpc.HandlerConfig{Failed: func(_ *rpc.Request, err error) { told = err }}, svc, third), nil)
+			prog, proc, args := storeV1, uint32(store.ProcRead), tt.args
+			if tt.prog != nil {
+				prog = *tt.prog
+			}
+			if tt.proc != 0 {
+				proc = tt.proc
+			}
+			if args == nil {
+				args = new(store.ReadArgs)
+			}
+			c := rpc.NewClient(w.dial(nil), prog, nil)
+			var res store.ReadRes
+			err := c.Call(context.Background(), proc, args, &res, &rpc.Options{Cred: tt.cred})
+			var e *rpc.Error
+			var got *oncrpc.ReplyError
+			if !errors.As(err, &e) || !errors.As(err, &got) || !errors.Is(err, tt.is) {
+				t.Fatalf("error %v", err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || e.MayHaveRun != tt.ran || e.Procedure != proc || e.Program != prog.Number {
+				t.Errorf("%#v (-want +got)\n%s", e, diff)
+			}
+			if (told != nil) != tt.told {
+				t.Errorf("the server was told %v", told)
+			}
+			if err := rpc.NewClient(w.dial(nil), storeV1, nil).Call(context.Background(), 0, nil, nil, nil); err != nil {
+				t.Errorf("procedure 0 afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// Messages that no client of this package sends.
+func TestBadCalls(t *testing.T) {
+	w := newWorld(t, "mem")
+	w.serve(rpc.NewHandler(nil, newService()), nil)
+	conn := w.dial(nil)
+	call := func(words ...uint32) *oncrpc.Message {
+		t.Helper()
+		e := xdr.NewEncoder(nil)
+		for _, v := range append([]uint32{conn.XID(), 0}, words...) {
+			_ = (*oncrpc.Uint32)(&v).EncodeXDR(e)
+		}
+		r, err := conn.Call(context.Background(), &rdmaio.Call{Message: rdmaio.Message{Inline: e.Bytes()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := new(oncrpc.Message)
+		if err := m.UnmarshalBinary(r.Message); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	if m := call(3, store.Program); m.Body.Reply.Rejected.Stat != oncrpc.RPCMismatch || m.Body.Reply.Stat != oncrpc.Denied ||
+		m.Body.Reply.Rejected.MismatchInfo != (oncrpc.VersionRange{Low: 2, High: 2}) {
+		t.Errorf("RPC version 3: %+v", m.Body.Reply)
+	}
+	for name, words := range map[string][]uint32{
+		"nothing": nil, "version only": {2}, "no credential": {2, store.Program, 1, 0}, "credential of 404 bytes": {2, store.Program, 1, 0, 0, 404},
+		"bytes behind procedure 0": {2, store.Program, 1, 0, 0, 0, 0, 0, 7},
+	} {
+		if m := call(words...); m.Body.Reply.Stat != oncrpc.Accepted || m.Body.Reply.Accepted.Data.Stat != oncrpc.GarbageArgs {
+			t.Errorf("%s: %+v", name, m.Body.Reply)
+		}
+	}
+	exchange(t, rpc.NewClient(conn, storeV1, nil), true)
+}
+
+// reply answers each call with a message that is made of it.
+func reply(with func(xid uint32) []byte) rdmaio.Handler {
+	return rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		xid, _, _ := oncrpc.Peek(r.Message)
+		r.Reply(rdmaio.Message{Inline: with(xid)}, nil)
+	})
+}
+
+// Replies that the client does not take; the procedure may have run.
+func TestBadReplies(t *testing.T) {
+	success := func(verf oncrpc.OpaqueAuth, results ...byte) func(uint32) []byte {
+		return func(xid uint32) []byte {
+			m := oncrpc.NewReply(xid, oncrpc.Success)
+			m.Body.Reply.Accepted.Verf = verf
+			b, _ := m.AppendBinary(nil)
+			return append(b, results...)
+		}
+	}
+	var x *xdr.Error
+	sys, err := (&oncrpc.AuthSysParms{MachineName: []byte("here"), UID: 7}).Auth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		with func(uint32) []byte
+		cred oncrpc.OpaqueAuth
+		is   error
+		as   any
+		text string // a part of the error; of nil: there is none
+	}{
+		{name: "right", with: success(oncrpc.None(), 0, 0, 0, 0, 0, 0, 0, 9)},
+		{name: "short verifier for AUTH_SYS", with: success(oncrpc.OpaqueAuth{Flavor: oncrpc.AuthShort, Body: []byte("abcd")}, 0, 0, 0, 0, 0, 0, 0, 9), cred: sys},
+		{name: "short verifier for nothing", with: success(oncrpc.OpaqueAuth{Flavor: oncrpc.AuthShort}, 0, 0, 0, 0, 0, 0, 0, 9), is: oncrpc.ErrVerf, text: "AUTH_SHORT"},
+		{name: "GSS verifier", with: success(oncrpc.OpaqueAuth{Flavor: oncrpc.RPCSecGSS}, 0, 0, 0, 0, 0, 0, 0, 9), cred: sys, is: oncrpc.ErrVerf, text: "RPCSEC_GSS"},
+		{name: "no results", with: success(oncrpc.None()), as: &x, text: "results: "},
+		{name: "too much", with: success(oncrpc.None(), 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0), as: &x, text: "results: "},
+		{name: "half a header", with: func(xid uint32) []byte { b, _ := oncrpc.NewReply(xid, 0).AppendBinary(nil); return b[:12] }, as: &x, text: "header of the reply: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, "mem")
+			w.serve(reply(tt.with), nil)
+			c := rpc.NewClient(w.dial(nil), storeV1, &rpc.ClientConfig{Cred: tt.cred})
+			var res store.WriteRes
+			err := c.Call(context.Background(), store.ProcWrite, new(store.WriteArgs), &res, nil)
+			if tt.text == "" {
+				if err != nil || res.Count != 9 {
+					t.Errorf("%d, %v", res.Count, err)
+				}
+				return
+			}
+			var e *rpc.Error
+			if !errors.As(err, &e) || !e.MayHaveRun || !strings.Contains(err.Error(), tt.text) {
+				t.Fatalf("error %v", err)
+			}
+			if tt.is != nil && !errors.Is(err, tt.is) || tt.as != nil && !errors.As(err, tt.as) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// Who calls is known by what he shows, and a verifier may be checked by others than us.
+func TestAuth(t *testing.T) {
+	w := newWorld(t, "mem")
+	svc := rpc.NewService(storeV1)
+	rpc.Handle(svc, store.ProcWrite, func(r *rpc.Request, _ *store.WriteArgs, res *store.WriteRes) error {
+		who, err := r.AuthSys()
+		if err == nil {
+			res.Count = who.UID
+		}
+		return err
+	})
+	w.serve(rpc.NewHandler(nil, svc), nil)
+	conn := w.dial(nil)
+	sys, err := (&oncrpc.AuthSysParms{MachineName: []byte("here"), UID: 1000, Gids: []uint32{1, 2}}).Auth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := errors.New("no verifier is good enough")
+	for _, tt := range []struct {
+		name string
+		cfg  rpc.ClientConfig
+		opt  *rpc.Options
+		uid  uint32
+		auth oncrpc.AuthStat
+		is   error
+	}{
+		{name: "AUTH_SYS", cfg: rpc.ClientConfig{Cred: sys}, uid: 1000},
+		{name: "of one call", opt: &rpc.Options{Cred: &sys}, uid: 1000},
+		{name: "nothing", auth: oncrpc.AuthStatAuthTooweak},
+		{name: "malformed", cfg: rpc.ClientConfig{Cred: oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys, Body: sys.Body[:9]}}, auth: oncrpc.AuthStatAuthBadcred},
+		{name: "verifier", cfg: rpc.ClientConfig{Cred: sys, CheckVerf: func(_, _ *oncrpc.OpaqueAuth) error { return strange }}, is: strange},
+	} {
+		var res store.WriteRes
+		err := rpc.NewClient(conn, storeV1, &tt.cfg).Call(context.Background(), store.ProcWrite, new(store.WriteArgs), &res, tt.opt)
+		var refused *oncrpc.ReplyError
+		switch {
+		case tt.is != nil:
+			if !errors.Is(err, tt.is) {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		case tt.auth != 0:
+			if !errors.As(err, &refused) || refused.Auth != tt.auth {
+				t.Errorf("%s: %v, want %v", tt.name, err, tt.auth)
+			}
+		case err != nil || res.Count != tt.uid:
+			t.Errorf("%s: user %d, %v", tt.name, res.Count, err)
+		}
+	}
+}
+
+// Errors before anything was sent.
+func TestNotSent(t *testing.T) {
+	w := newWorld(t, "mem")
+	w.serve(rpc.NewHandler(nil, newService()), nil)
+	c := rpc.NewClient(w.dial(nil), storeV1, nil)
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, tt := range map[string]struct {
+		ctx  context.Context
+		args xdr.Value
+		opt  *rpc.Options
+		is   error
+	}{
+		"places without a binding": {args: new(store.WriteArgs), opt: &rpc.Options{Results: [][]byte{make([]byte, 9)}}, is: rpc.ErrOptions},
+		"too long a name":          {args: &store.WriteArgs{Name: make([]byte, store.MaxName+1)}, is: xdr.ErrBound},
+		"too long a credential":    {args: new(store.WriteArgs), opt: &rpc.Options{Cred: &oncrpc.OpaqueAuth{Body: make([]byte, 401)}}, is: xdr.ErrBound},
+		"cancelled":                {ctx: gone, args: new(store.WriteArgs), is: context.Canceled},
+	} {
+		ctx := context.Background()
+		if tt.ctx != nil {
+			ctx = tt.ctx
+		}
+		err := c.Call(ctx, store.ProcWrite, tt.args, new(store.WriteRes), tt.opt)
+		var e *rpc.Error
+		if !errors.As(err, &e) || e.MayHaveRun || !errors.Is(err, tt.is) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	exchange(t, c, true)
+}
+
+// A reply too large for what was offered says what to do.
+func TestNoRoom(t *testing.T) {
+	w := newWorld(t, "mem")
+	w.serve(rpc.NewHandler(nil, newService()), nil)
+	c := rpc.NewClient(w.dial(nil), storeV1, nil)
+	if err := c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: pattern(9000)}, new(store.WriteRes), nil); err != nil {
+		t.Fatal(err)
+	}
+	err := c.Call(context.Background(), store.ProcRead, new(store.ReadArgs), new(store.ReadRes), nil)
+	if err == nil || !strings.Contains(err.Error(), "Options.ReplyBuf") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Calls that get no answer end with their context; a panic costs the connection and not the program.
+func TestNoAnswer(t *testing.T) {
+	w := newWorld(t, "mem")
+	svc := rpc.NewService(storeV1)
+	ended := make(chan error, 1)
+	rpc.HandleAsync(svc, store.ProcRead, func(r *rpc.Request, _ *store.ReadArgs, _ *store.ReadRes, answer func(error)) {
+		go func() { // R278: what it waits for never comes
+			<-r.Context().Done()
+			ended <- context.Cause(r.Context())
+			answer(r.Context().Err())
+		}()
+	})
+	rpc.Handle(svc, store.ProcWrite, func(_ *rpc.Request, args *store.WriteArgs, _ *store.WriteRes) error {
+		if len(args.Data) > 0 {
+			panic("data")
+		}
+		return rpc.ErrDrop
+	})
+	w.serve(rpc.NewHandler(nil, svc), nil)
+
+	conn := w.dial(nil)
+	c := rpc.NewClient(conn, storeV1, nil)
+	for _, proc := range []uint32{store.ProcRead, store.ProcWrite} {
+		if err := c.Call(context.Background(), 0, nil, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		defer cancel()
+		args := xdr.Value(new(store.ReadArgs))
+		if proc == store.ProcWrite {
+			args = new(store.WriteArgs)
+		}
+		err := c.Call(ctx, proc, args, nil, nil)
+		var e *rpc.Error
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &e) || !e.MayHaveRun {
+			t.Errorf("procedure %d: %v", proc, err)
+		}
+	}
+	err := c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: []byte{1}}, nil, nil)
+	var e *rpc.Error
+	if !errors.As(err, &e) || !e.MayHaveRun || conn.Err() == nil {
+		t.Errorf("after a panic: %v; the connection: %v", err, conn.Err())
+	}
+	if why := <-ended; why == nil {
+		t.Error("the procedure's context ended without a reason")
+	}
+}
