@@ -55,7 +55,7 @@ func TestHostileMemory(t *testing.T) {
 	readdir := func(tail []byte, n int) []byte { // status, verifier, entries
 		return repeated(wordsOf(0, 0, 0), entry, n, tail)
 	}
-	compound := func() decoded { return new(nfs4.COMPOUND4args) }
+	compound := func() decoded { return new(nfs4.Compound4Args) }
 	for _, c := range []struct {
 		name string
 		new  func() decoded
@@ -63,14 +63,14 @@ func TestHostileMemory(t *testing.T) {
 		amp  int // the type's constant
 		want error
 	}{
-		{"operations of four bytes each", compound, repeated(wordsOf(0, 0, n), getfh, n, nil), nfs4.COMPOUND4argsAmplification, nil},
-		{"operations within the budget", compound, repeated(wordsOf(0, 0, 50), getfh, 50, nil), nfs4.COMPOUND4argsAmplification, nil},
+		{"operations of four bytes each", compound, repeated(wordsOf(0, 0, n), getfh, n, nil), nfs4.Compound4ArgsAmplification, nil},
+		{"operations within the budget", compound, repeated(wordsOf(0, 0, 50), getfh, 50, nil), nfs4.Compound4ArgsAmplification, nil},
 		{"2^31 operations in 32 bytes", compound, wordsOf(0, 0, 1<<31, 10, 10, 10, 10, 10), 0, xdr.ErrCount},
 		{"2^32-1 operations in 32 bytes", compound, wordsOf(0, 0, 1<<32-1, 10, 10, 10, 10, 10), 0, xdr.ErrCount},
 		{"a tag of 2^32-1 bytes", compound, wordsOf(1<<32-1, 0, 0, 0, 0, 0, 0, 0), 0, xdr.ErrShort},
 		{"2^31 words of a bitmap in an operation", compound, wordsOf(0, 0, 1, 9, 1<<31, 0, 0, 0), 0, xdr.ErrCount},
-		{"a listing of small entries", func() decoded { return new(nfs4.READDIR4res) }, readdir(wordsOf(0, 1), n), nfs4.READDIR4resAmplification, nil},
-		{"a listing that does not end", func() decoded { return new(nfs4.READDIR4res) }, readdir(nil, n), nfs4.READDIR4resAmplification, xdr.ErrShort},
+		{"a listing of small entries", func() decoded { return new(nfs4.Readdir4Res) }, readdir(wordsOf(0, 1), n), nfs4.Readdir4ResAmplification, nil},
+		{"a listing that does not end", func() decoded { return new(nfs4.Readdir4Res) }, readdir(nil, n), nfs4.Readdir4ResAmplification, xdr.ErrShort},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spent, err := spending(func() error { return c.new().UnmarshalBinary(c.in) })
@@ -124,8 +124,8 @@ func TestHostileMutations(t *testing.T) {
 				word := []uint32{0, 1, 2, 1 << 31, 1<<32 - 1, uint32(len(in)), uint32(r.IntN(60))}[r.IntN(7)]
 				binary.BigEndian.PutUint32(in[4*r.IntN(len(in)/4):], word)
 			}
-			var v decoded = new(nfs4.COMPOUND4args)
-			amp := max(budgetFactor, nfs4.COMPOUND4argsAmplification)
+			var v decoded = new(nfs4.Compound4Args)
+			amp := max(budgetFactor, nfs4.Compound4ArgsAmplification)
 			if m.Name == "f" {
 				v, amp = new(envelope.Envelope), max(budgetFactor, envelope.EnvelopeAmplification)
 			}

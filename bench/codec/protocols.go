@@ -11,7 +11,7 @@ import (
 
 // compoundCodec is what this project's compiler makes of RFC 7531.
 func compoundCodec(c *Codec, wire []byte, enc *xdr.Encoder, dec *xdr.Decoder) error {
-	value, used, owner := new(nfs4.COMPOUND4args), new(nfs4.COMPOUND4args), new(nfs4.COMPOUND4args)
+	value, used, owner := new(nfs4.Compound4Args), new(nfs4.Compound4Args), new(nfs4.Compound4Args)
 	if err := value.UnmarshalBinary(wire); err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func compoundCodec(c *Codec, wire []byte, enc *xdr.Encoder, dec *xdr.Decoder) er
 		err := used.DecodeXDR(dec)
 		return dec.Offset(), err
 	}
-	c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(nfs4.COMPOUND4args).UnmarshalBinary(b) }
+	c.DecodeFresh = func(b []byte) (int, error) { return len(b), new(nfs4.Compound4Args).UnmarshalBinary(b) }
 	c.DecodeCopy = func(b []byte) (int, error) { return len(b), owner.UnmarshalBinary(b) }
 	c.Check = used.CheckXDR
 	c.Visit = visitCompound
@@ -37,7 +37,7 @@ func compoundCodec(c *Codec, wire []byte, enc *xdr.Encoder, dec *xdr.Decoder) er
 // to know first.
 func visitCompound(b []byte) (int, error) {
 	var sum int
-	for op, err := range nfs4.EachCOMPOUND4argsArgarray(b) {
+	for op, err := range nfs4.EachCompound4ArgsArgarray(b) {
 		if err != nil {
 			return 0, err
 		}

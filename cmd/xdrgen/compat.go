@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 )
 
 // compatCmd is the command "compat".
@@ -44,7 +45,7 @@ func (c *compatCmd) run(env environment) int {
 			}
 			return failed(env, fmt.Errorf("%s has errors: nothing is compared", name))
 		}
-		states[i] = compat.State{Unit: r.Unit, Bind: r.Bind}
+		states[i] = compat.State{Unit: r.Unit, Bind: r.Bind, GoNames: gogen.GoNames(r.Unit, r.Bind)}
 	}
 	s := compatSummary{V: 1, Type: "summary"}
 	var found []diag.Diagnostic

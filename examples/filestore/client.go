@@ -39,5 +39,5 @@ func (c *client) read(ctx context.Context, name string, offset uint64, buf []byt
 	if res.Status != store.OK {
 		return nil, fmt.Errorf("read %s: %v", name, res.Status)
 	}
-	return res.Ok.Data, nil
+	return res.OK.Data, nil
 }

@@ -63,6 +63,6 @@ func (s *fileStore) read(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRe
 	if len(data) > store.MaxData {
 		data, eof = data[:store.MaxData], false
 	}
-	res.Ok = store.ReadOk{EOF: eof, Data: data}
+	res.OK = store.ReadOK{EOF: eof, Data: data}
 	return nil
 }

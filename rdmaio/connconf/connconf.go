@@ -55,7 +55,7 @@ func (cfg *Config) allow() func(*rpc.Request) error {
 		return nil
 	}
 	return func(r *rpc.Request) error {
-		if why := cfg.Allow(r.Cred(), r.Verf()); why != oncrpc.AuthStatAuthOk {
+		if why := cfg.Allow(r.Cred(), r.Verf()); why != oncrpc.AuthStatOK {
 			return oncrpc.Refused(why)
 		}
 		return nil

@@ -17,14 +17,14 @@ func small(tb testing.TB, again bool) func() {
 	svc := rpc.NewService(storeV1)
 	data := pattern(128)
 	rpc.Handle(svc, store.ProcRead, func(_ *rpc.Request, _ *store.ReadArgs, res *store.ReadRes) error {
-		res.Ok.Data = data
+		res.OK.Data = data
 		return nil
 	})
 	w.serve(rpc.NewHandler(nil, svc), nil)
 	c := rpc.NewClient(w.dial(nil), storeV1, nil)
 	ctx, name := context.Background(), store.Name("small")
 	call := func(args *store.ReadArgs, res *store.ReadRes, opt *rpc.Options) {
-		if err := c.Call(ctx, store.ProcRead, args, res, opt); err != nil || len(res.Ok.Data) != 128 {
+		if err := c.Call(ctx, store.ProcRead, args, res, opt); err != nil || len(res.OK.Data) != 128 {
 			tb.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ func raw(tb testing.TB) func() {
 	w := newWorld(tb, "mem")
 	answer, err := oncrpc.NewReply(0, oncrpc.Success).AppendBinary(nil)
 	if err == nil {
-		answer, err = (&store.ReadRes{Ok: store.ReadOk{Data: pattern(128)}}).AppendBinary(answer)
+		answer, err = (&store.ReadRes{OK: store.ReadOK{Data: pattern(128)}}).AppendBinary(answer)
 	}
 	if err != nil {
 		tb.Fatal(err)

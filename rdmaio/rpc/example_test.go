@@ -36,7 +36,7 @@ func Example() {
 		return nil
 	})
 	rpc.Handle(svc, store.ProcRead, func(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes) error {
-		res.Ok.Data, res.Ok.EOF = file, true
+		res.OK.Data, res.OK.EOF = file, true
 		return nil
 	})
 	server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", rpc.NewHandler(nil, svc), nil)
@@ -76,9 +76,9 @@ func ExampleRequest_AuthSys() {
 			return err // the caller is told what is wrong with its credential
 		}
 		if who.UID != 1000 {
-			return oncrpc.Refused(oncrpc.AuthStatAuthTooweak)
+			return oncrpc.Refused(oncrpc.AuthStatTooweak)
 		}
-		res.Ok.Data = who.MachineName
+		res.OK.Data = who.MachineName
 		return nil
 	})
 	server, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", rpc.NewHandler(nil, svc), nil)
@@ -106,7 +106,7 @@ func ExampleRequest_AuthSys() {
 		case errors.As(err, &e):
 			fmt.Println("failed; it may have run:", e.MayHaveRun)
 		default:
-			fmt.Printf("user %d of %s\n", uid, res.Ok.Data)
+			fmt.Printf("user %d of %s\n", uid, res.OK.Data)
 		}
 	}
 	// Output:

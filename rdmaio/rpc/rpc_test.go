@@ -98,7 +98,7 @@ func (f *files) write(_ *rpc.Request, args *store.WriteArgs, res *store.WriteRes
 func (f *files) read(_ *rpc.Request, _ *store.ReadArgs, res *store.ReadRes) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	res.Ok = store.ReadOk{EOF: true, Data: f.data}
+	res.OK = store.ReadOK{EOF: true, Data: f.data}
 	return nil
 }
 
@@ -191,7 +191,7 @@ func TestConcurrent(t *testing.T) {
 	svc := rpc.NewService(storeV1)
 	rpc.HandleAsync(svc, store.ProcRead, func(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes, answer func(error)) {
 		go func() {
-			res.Ok.Data = bytes.Repeat([]byte{byte(args.Offset)}, int(args.Count))
+			res.OK.Data = bytes.Repeat([]byte{byte(args.Offset)}, int(args.Count))
 			answer(nil)
 			answer(errors.New("once is enough"))
 		}()
@@ -209,8 +209,8 @@ func TestConcurrent(t *testing.T) {
 					opt = &rpc.Options{Results: [][]byte{place}}
 				}
 				err := c.Call(context.Background(), store.ProcRead, &store.ReadArgs{Offset: uint64(k*16 + i), Count: uint32(n)}, &res, opt)
-				if err != nil || !bytes.Equal(res.Ok.Data, bytes.Repeat([]byte{byte(k*16 + i)}, n)) {
-					t.Errorf("%d bytes of %d: %d came: %v", n, byte(k*16+i), len(res.Ok.Data), err)
+				if err != nil || !bytes.Equal(res.OK.Data, bytes.Repeat([]byte{byte(k*16 + i)}, n)) {
+					t.Errorf("%d bytes of %d: %d came: %v", n, byte(k*16+i), len(res.OK.Data), err)
 					return
 				}
 			}
@@ -227,7 +227,7 @@ func TestAfterReply(t *testing.T) {
 	svc := rpc.NewService(storeV1)
 	rpc.Handle(svc, store.ProcRead, func(r *rpc.Request, args *store.ReadArgs, res *store.ReadRes) error {
 		results, reply := r.Room()
-		res.Ok.Data = make([]byte, args.Count)
+		res.OK.Data = make([]byte, args.Count)
 		if len(results) != 1 || results[0] != 2000 || reply < 3000 {
 			t.Errorf("there is room for %v and %d bytes", results, reply)
 		}

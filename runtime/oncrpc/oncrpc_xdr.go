@@ -875,14 +875,14 @@ type AuthStat int32
 
 // The enumerators of AuthStat.
 const (
-	AuthStatAuthOk               AuthStat = 0  // AUTH_OK
-	AuthStatAuthBadcred          AuthStat = 1  // AUTH_BADCRED: bad credential
-	AuthStatAuthRejectedcred     AuthStat = 2  // AUTH_REJECTEDCRED: begin a new session
-	AuthStatAuthBadverf          AuthStat = 3  // AUTH_BADVERF: bad verifier
-	AuthStatAuthRejectedverf     AuthStat = 4  // AUTH_REJECTEDVERF: verifier expired or replayed
-	AuthStatAuthTooweak          AuthStat = 5  // AUTH_TOOWEAK: rejected for security reasons
-	AuthStatAuthInvalidresp      AuthStat = 6  // AUTH_INVALIDRESP: bogus response verifier
-	AuthStatAuthFailed           AuthStat = 7  // AUTH_FAILED: unknown reason
+	AuthStatOK                   AuthStat = 0  // AUTH_OK
+	AuthStatBadcred              AuthStat = 1  // AUTH_BADCRED: bad credential
+	AuthStatRejectedcred         AuthStat = 2  // AUTH_REJECTEDCRED: begin a new session
+	AuthStatBadverf              AuthStat = 3  // AUTH_BADVERF: bad verifier
+	AuthStatRejectedverf         AuthStat = 4  // AUTH_REJECTEDVERF: verifier expired or replayed
+	AuthStatTooweak              AuthStat = 5  // AUTH_TOOWEAK: rejected for security reasons
+	AuthStatInvalidresp          AuthStat = 6  // AUTH_INVALIDRESP: bogus response verifier
+	AuthStatFailed               AuthStat = 7  // AUTH_FAILED: unknown reason
 	AuthStatRpcsecGSSCredproblem AuthStat = 13 // RPCSEC_GSS_CREDPROBLEM
 	AuthStatRpcsecGSSCtxproblem  AuthStat = 14 // RPCSEC_GSS_CTXPROBLEM
 )
@@ -890,21 +890,21 @@ const (
 // String returns the enumerator's XDR name, or the number.
 func (v AuthStat) String() string {
 	switch v {
-	case AuthStatAuthOk:
+	case AuthStatOK:
 		return "AUTH_OK"
-	case AuthStatAuthBadcred:
+	case AuthStatBadcred:
 		return "AUTH_BADCRED"
-	case AuthStatAuthRejectedcred:
+	case AuthStatRejectedcred:
 		return "AUTH_REJECTEDCRED"
-	case AuthStatAuthBadverf:
+	case AuthStatBadverf:
 		return "AUTH_BADVERF"
-	case AuthStatAuthRejectedverf:
+	case AuthStatRejectedverf:
 		return "AUTH_REJECTEDVERF"
-	case AuthStatAuthTooweak:
+	case AuthStatTooweak:
 		return "AUTH_TOOWEAK"
-	case AuthStatAuthInvalidresp:
+	case AuthStatInvalidresp:
 		return "AUTH_INVALIDRESP"
-	case AuthStatAuthFailed:
+	case AuthStatFailed:
 		return "AUTH_FAILED"
 	case AuthStatRpcsecGSSCredproblem:
 		return "RPCSEC_GSS_CREDPROBLEM"

@@ -102,7 +102,7 @@ func Refusal(err error) *ReplyError {
 		{ErrProgUnavail, ReplyError{Accept: ProgUnavail}},
 		{ErrProcUnavail, ReplyError{Accept: ProcUnavail}},
 		{ErrGarbageArgs, ReplyError{Accept: GarbageArgs}},
-		{ErrAuth, ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatAuthFailed}},
+		{ErrAuth, ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatFailed}},
 	} {
 		if errors.Is(err, k.is) {
 			return &k.as

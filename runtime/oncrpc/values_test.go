@@ -107,10 +107,10 @@ func TestRefusal(t *testing.T) {
 		{fmt.Errorf("so: %w", ErrProgUnavail), ReplyError{Accept: ProgUnavail}},
 		{ErrProcUnavail, ReplyError{Accept: ProcUnavail}},
 		{ErrGarbageArgs, ReplyError{Accept: GarbageArgs}},
-		{ErrAuth, ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatAuthFailed}},
+		{ErrAuth, ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatFailed}},
 		{ErrSystem, system},
 		{ErrProgMismatch, system}, // of which versions it does not say
-		{fmt.Errorf("so: %w", Refused(AuthStatAuthTooweak)), ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatAuthTooweak}},
+		{fmt.Errorf("so: %w", Refused(AuthStatTooweak)), ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatTooweak}},
 		{&ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}, ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}},
 		{&ReplyError{Reply: Denied, Range: VersionRange{2, 2}}, ReplyError{Reply: Denied, Range: VersionRange{2, 2}}},
 	} {

@@ -224,10 +224,10 @@ func (v ReplyView) Status() Status {
 	return Status(xdr.Uint32(v, 0))
 }
 
-// Listing reads the arm that is there if Status is StatusOk.
+// Listing reads the arm that is there if Status is StatusOK.
 func (v ReplyView) Listing() (x ListingView, ok bool) {
 	switch v.Status() {
-	case StatusOk:
+	case StatusOK:
 		return ListingView(v[4:]), true
 	}
 	return x, false
@@ -236,7 +236,7 @@ func (v ReplyView) Listing() (x ListingView, ok bool) {
 // DirAttr reads the arm that is there if Status is anything else.
 func (v ReplyView) DirAttr() (x OptAttrView, ok bool) {
 	switch v.Status() {
-	case StatusOk:
+	case StatusOK:
 		return x, false
 	}
 	return OptAttrView(v[4:]), true
@@ -266,7 +266,7 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 	kind = enum
 	off += 4
 	switch kind {
-	case StatusOk:
+	case StatusOK:
 		var kind2 bool
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")

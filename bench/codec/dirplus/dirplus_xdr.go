@@ -24,7 +24,7 @@ type Status int32
 
 // The enumerators of Status.
 const (
-	StatusOk     Status = 0  // DP_OK
+	StatusOK     Status = 0  // DP_OK
 	StatusNoent  Status = 2  // DP_NOENT
 	StatusIo     Status = 5  // DP_IO
 	StatusAccess Status = 13 // DP_ACCESS
@@ -35,7 +35,7 @@ const (
 // String returns the enumerator's XDR name, or the number.
 func (v Status) String() string {
 	switch v {
-	case StatusOk:
+	case StatusOK:
 		return "DP_OK"
 	case StatusNoent:
 		return "DP_NOENT"
@@ -1925,7 +1925,7 @@ func (v *Listing) ResetXDR() {
 // Reply is union dp_reply.
 type Reply struct {
 	Status  Status  // selects the arm
-	Listing Listing // where Status is StatusOk
+	Listing Listing // where Status is StatusOK
 	DirAttr OptAttr // where Status is anything else
 }
 
@@ -1939,7 +1939,7 @@ const (
 func (v *Reply) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case StatusOk:
+	case StatusOK:
 		n += 16
 		n += v.Listing.DirAttr.XDRSize()
 		n += 28 * len(v.Listing.Entries)
@@ -2027,7 +2027,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case StatusOk:
+	case StatusOK:
 		if off, err = v.Listing.DirAttr.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "dirplus.Reply:Listing.DirAttr")
 		}
@@ -2108,7 +2108,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case StatusOk:
+		case StatusOK:
 			v.Listing.ResetXDR()
 		default:
 			v.DirAttr.ResetXDR()
@@ -2116,7 +2116,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Status = kind
 	}
 	switch kind {
-	case StatusOk:
+	case StatusOK:
 		if off, err = v.Listing.DirAttr.GetXDR(d, b, off); err != nil {
 			return 0, xdr.In(err, "dirplus.Reply:Listing.DirAttr")
 		}
@@ -2242,7 +2242,7 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	kind = enum
 	off += 4
 	switch kind {
-	case StatusOk:
+	case StatusOK:
 		var kind2 bool
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
@@ -2394,7 +2394,7 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Reply) ResetXDR() {
 	switch v.Status {
-	case StatusOk:
+	case StatusOK:
 		v.Listing.ResetXDR()
 	default:
 		v.DirAttr.ResetXDR()

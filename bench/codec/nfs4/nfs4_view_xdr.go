@@ -70,10 +70,10 @@ func (v Settime4View) SetIt() TimeHow4 {
 	return TimeHow4(xdr.Uint32(v, 0))
 }
 
-// Time reads the arm that is there if SetIt is TimeHow4SetToClientTime4.
+// Time reads the arm that is there if SetIt is TimeHow4ClientTime4.
 func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	switch v.SetIt() {
-	case TimeHow4SetToClientTime4:
+	case TimeHow4ClientTime4:
 		return Nfstime4View(v[4:16:16]), true
 	}
 	return x, false
@@ -98,11 +98,11 @@ func (v Fsid4View) Minor() uint64 {
 type FsLocation4View []byte
 
 // Server reads field server.
-func (v FsLocation4View) Server() iter.Seq2[int, Utf8strCis] {
-	return func(yield func(int, Utf8strCis) bool) {
+func (v FsLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
+	return func(yield func(int, UTF8StrCis) bool) {
 		off := 4
 		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, Utf8strCis(xdr.ViewOpaque(v, off))) {
+			if !yield(i, UTF8StrCis(xdr.ViewOpaque(v, off))) {
 				return
 			}
 			off = xdr.SkipOpaque(v, off)
@@ -183,8 +183,8 @@ func (v Nfsace4View) AccessMask() Acemask4 {
 }
 
 // Who reads field who.
-func (v Nfsace4View) Who() Utf8strMixed {
-	return Utf8strMixed(xdr.ViewOpaque(v, 12))
+func (v Nfsace4View) Who() UTF8StrMixed {
+	return UTF8StrMixed(xdr.ViewOpaque(v, 12))
 }
 
 // Specdata4View reads a Specdata4 field by field, where it lies on the wire. It is made by
@@ -286,17 +286,17 @@ func (v Stateid4View) Other() [12]byte {
 	return [12]byte(v[4:])
 }
 
-// NFSClientId4View reads a NFSClientId4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSClientId4; see package xdr.
-type NFSClientId4View []byte
+// NFSClientID4View reads a NFSClientID4 field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked NFSClientID4; see package xdr.
+type NFSClientID4View []byte
 
 // Verifier reads field verifier.
-func (v NFSClientId4View) Verifier() Verifier4 {
+func (v NFSClientID4View) Verifier() Verifier4 {
 	return Verifier4(v[0:])
 }
 
 // ID reads field id.
-func (v NFSClientId4View) ID() []byte {
+func (v NFSClientID4View) ID() []byte {
 	return xdr.ViewOpaque(v, 8)
 }
 
@@ -328,116 +328,116 @@ func (v LockOwner4View) Owner() []byte {
 	return xdr.ViewOpaque(v, 8)
 }
 
-// ACCESS4argsView reads a ACCESS4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ACCESS4args; see package xdr.
-type ACCESS4argsView []byte
+// Access4ArgsView reads a Access4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Access4Args; see package xdr.
+type Access4ArgsView []byte
 
 // Access reads field access.
-func (v ACCESS4argsView) Access() uint32 {
+func (v Access4ArgsView) Access() uint32 {
 	return xdr.Uint32(v, 0)
 }
 
-// ACCESS4resokView reads a ACCESS4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ACCESS4resok; see package xdr.
-type ACCESS4resokView []byte
+// Access4ResokView reads a Access4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Access4Resok; see package xdr.
+type Access4ResokView []byte
 
 // Supported reads field supported.
-func (v ACCESS4resokView) Supported() uint32 {
+func (v Access4ResokView) Supported() uint32 {
 	return xdr.Uint32(v, 0)
 }
 
 // Access reads field access.
-func (v ACCESS4resokView) Access() uint32 {
+func (v Access4ResokView) Access() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// ACCESS4resView reads a ACCESS4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ACCESS4res; see package xdr.
-type ACCESS4resView []byte
+// Access4ResView reads a Access4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Access4Res; see package xdr.
+type Access4ResView []byte
 
 // Status reads the discriminant.
-func (v ACCESS4resView) Status() Nfsstat4 {
+func (v Access4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v ACCESS4resView) Resok4() (x ACCESS4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Access4ResView) Resok4() (x Access4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return ACCESS4resokView(v[4:12:12]), true
+	case Nfsstat4OK:
+		return Access4ResokView(v[4:12:12]), true
 	}
 	return x, false
 }
 
-// CLOSE4argsView reads a CLOSE4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CLOSE4args; see package xdr.
-type CLOSE4argsView []byte
+// Close4ArgsView reads a Close4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Close4Args; see package xdr.
+type Close4ArgsView []byte
 
 // Seqid reads field seqid.
-func (v CLOSE4argsView) Seqid() Seqid4 {
+func (v Close4ArgsView) Seqid() Seqid4 {
 	return Seqid4(xdr.Uint32(v, 0))
 }
 
 // OpenStateid reads field open_stateid.
-func (v CLOSE4argsView) OpenStateid() Stateid4View {
+func (v Close4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[4:20:20])
 }
 
-// CLOSE4resView reads a CLOSE4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CLOSE4res; see package xdr.
-type CLOSE4resView []byte
+// Close4ResView reads a Close4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Close4Res; see package xdr.
+type Close4ResView []byte
 
 // Status reads the discriminant.
-func (v CLOSE4resView) Status() Nfsstat4 {
+func (v Close4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// OpenStateid reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v CLOSE4resView) OpenStateid() (x Stateid4View, ok bool) {
+// OpenStateid reads the arm that is there if Status is Nfsstat4OK.
+func (v Close4ResView) OpenStateid() (x Stateid4View, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		return Stateid4View(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// COMMIT4argsView reads a COMMIT4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked COMMIT4args; see package xdr.
-type COMMIT4argsView []byte
+// Commit4ArgsView reads a Commit4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Commit4Args; see package xdr.
+type Commit4ArgsView []byte
 
 // Offset reads field offset.
-func (v COMMIT4argsView) Offset() Offset4 {
+func (v Commit4ArgsView) Offset() Offset4 {
 	return Offset4(xdr.Uint64(v, 0))
 }
 
 // Count reads field count.
-func (v COMMIT4argsView) Count() Count4 {
+func (v Commit4ArgsView) Count() Count4 {
 	return Count4(xdr.Uint32(v, 8))
 }
 
-// COMMIT4resokView reads a COMMIT4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked COMMIT4resok; see package xdr.
-type COMMIT4resokView []byte
+// Commit4ResokView reads a Commit4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Commit4Resok; see package xdr.
+type Commit4ResokView []byte
 
 // Writeverf reads field writeverf.
-func (v COMMIT4resokView) Writeverf() Verifier4 {
+func (v Commit4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[0:])
 }
 
-// COMMIT4resView reads a COMMIT4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked COMMIT4res; see package xdr.
-type COMMIT4resView []byte
+// Commit4ResView reads a Commit4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Commit4Res; see package xdr.
+type Commit4ResView []byte
 
 // Status reads the discriminant.
-func (v COMMIT4resView) Status() Nfsstat4 {
+func (v Commit4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v COMMIT4resView) Resok4() (x COMMIT4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Commit4ResView) Resok4() (x Commit4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return COMMIT4resokView(v[4:12:12]), true
+	case Nfsstat4OK:
+		return Commit4ResokView(v[4:12:12]), true
 	}
 	return x, false
 }
@@ -451,57 +451,57 @@ func (v Createtype4View) Type() NFSFtype4 {
 	return NFSFtype4(xdr.Uint32(v, 0))
 }
 
-// Linkdata reads the arm that is there if Type is NFSFtype4Nf4lnk.
+// Linkdata reads the arm that is there if Type is NFSFtype4Lnk.
 func (v Createtype4View) Linkdata() (x Linktext4, ok bool) {
 	switch v.Type() {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		return Linktext4(xdr.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
 
-// Devdata reads the arm that is there if Type is NFSFtype4Nf4blk or NFSFtype4Nf4chr.
+// Devdata reads the arm that is there if Type is NFSFtype4Blk or NFSFtype4Chr.
 func (v Createtype4View) Devdata() (x Specdata4View, ok bool) {
 	switch v.Type() {
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		return Specdata4View(v[4:12:12]), true
 	}
 	return x, false
 }
 
-// CREATE4argsView reads a CREATE4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CREATE4args; see package xdr.
-type CREATE4argsView []byte
+// Create4ArgsView reads a Create4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Create4Args; see package xdr.
+type Create4ArgsView []byte
 
 // Objtype reads field objtype.
-func (v CREATE4argsView) Objtype() Createtype4View {
+func (v Create4ArgsView) Objtype() Createtype4View {
 	return Createtype4View(v[0:])
 }
 
 // Objname reads field objname.
-func (v CREATE4argsView) Objname() Component4 {
+func (v Create4ArgsView) Objname() Component4 {
 	off := xdr.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
 	return Component4(xdr.ViewOpaque(v, off))
 }
 
 // Createattrs reads field createattrs.
-func (v CREATE4argsView) Createattrs() Fattr4View {
+func (v Create4ArgsView) Createattrs() Fattr4View {
 	off := xdr.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
 	off = xdr.SkipOpaque(v, off)
 	return Fattr4View(v[off:])
 }
 
-// CREATE4resokView reads a CREATE4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CREATE4resok; see package xdr.
-type CREATE4resokView []byte
+// Create4ResokView reads a Create4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Create4Resok; see package xdr.
+type Create4ResokView []byte
 
 // Cinfo reads field cinfo.
-func (v CREATE4resokView) Cinfo() ChangeInfo4View {
+func (v Create4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
 // Attrset reads field attrset.
-func (v CREATE4resokView) Attrset() iter.Seq2[int, uint32] {
+func (v Create4ResokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(xdr.Uint32(v, 20))
 		s := v[24 : 24+4*n]
@@ -513,66 +513,66 @@ func (v CREATE4resokView) Attrset() iter.Seq2[int, uint32] {
 	}
 }
 
-// CREATE4resView reads a CREATE4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CREATE4res; see package xdr.
-type CREATE4resView []byte
+// Create4ResView reads a Create4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Create4Res; see package xdr.
+type Create4ResView []byte
 
 // Status reads the discriminant.
-func (v CREATE4resView) Status() Nfsstat4 {
+func (v Create4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v CREATE4resView) Resok4() (x CREATE4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Create4ResView) Resok4() (x Create4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return CREATE4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return Create4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// DELEGPURGE4argsView reads a DELEGPURGE4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked DELEGPURGE4args; see package xdr.
-type DELEGPURGE4argsView []byte
+// Delegpurge4ArgsView reads a Delegpurge4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Delegpurge4Args; see package xdr.
+type Delegpurge4ArgsView []byte
 
 // Clientid reads field clientid.
-func (v DELEGPURGE4argsView) Clientid() Clientid4 {
+func (v Delegpurge4ArgsView) Clientid() Clientid4 {
 	return Clientid4(xdr.Uint64(v, 0))
 }
 
-// DELEGPURGE4resView reads a DELEGPURGE4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked DELEGPURGE4res; see package xdr.
-type DELEGPURGE4resView []byte
+// Delegpurge4ResView reads a Delegpurge4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Delegpurge4Res; see package xdr.
+type Delegpurge4ResView []byte
 
 // Status reads field status.
-func (v DELEGPURGE4resView) Status() Nfsstat4 {
+func (v Delegpurge4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// DELEGRETURN4argsView reads a DELEGRETURN4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked DELEGRETURN4args; see package xdr.
-type DELEGRETURN4argsView []byte
+// Delegreturn4ArgsView reads a Delegreturn4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Delegreturn4Args; see package xdr.
+type Delegreturn4ArgsView []byte
 
 // DelegStateid reads field deleg_stateid.
-func (v DELEGRETURN4argsView) DelegStateid() Stateid4View {
+func (v Delegreturn4ArgsView) DelegStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// DELEGRETURN4resView reads a DELEGRETURN4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked DELEGRETURN4res; see package xdr.
-type DELEGRETURN4resView []byte
+// Delegreturn4ResView reads a Delegreturn4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Delegreturn4Res; see package xdr.
+type Delegreturn4ResView []byte
 
 // Status reads field status.
-func (v DELEGRETURN4resView) Status() Nfsstat4 {
+func (v Delegreturn4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// GETATTR4argsView reads a GETATTR4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked GETATTR4args; see package xdr.
-type GETATTR4argsView []byte
+// Getattr4ArgsView reads a Getattr4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Getattr4Args; see package xdr.
+type Getattr4ArgsView []byte
 
 // AttrRequest reads field attr_request.
-func (v GETATTR4argsView) AttrRequest() iter.Seq2[int, uint32] {
+func (v Getattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(xdr.Uint32(v, 0))
 		s := v[4 : 4+4*n]
@@ -584,92 +584,92 @@ func (v GETATTR4argsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// GETATTR4resokView reads a GETATTR4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked GETATTR4resok; see package xdr.
-type GETATTR4resokView []byte
+// Getattr4ResokView reads a Getattr4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Getattr4Resok; see package xdr.
+type Getattr4ResokView []byte
 
 // ObjAttributes reads field obj_attributes.
-func (v GETATTR4resokView) ObjAttributes() Fattr4View {
+func (v Getattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// GETATTR4resView reads a GETATTR4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked GETATTR4res; see package xdr.
-type GETATTR4resView []byte
+// Getattr4ResView reads a Getattr4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Getattr4Res; see package xdr.
+type Getattr4ResView []byte
 
 // Status reads the discriminant.
-func (v GETATTR4resView) Status() Nfsstat4 {
+func (v Getattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v GETATTR4resView) Resok4() (x GETATTR4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Getattr4ResView) Resok4() (x Getattr4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return GETATTR4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return Getattr4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// GETFH4resokView reads a GETFH4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked GETFH4resok; see package xdr.
-type GETFH4resokView []byte
+// Getfh4ResokView reads a Getfh4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Getfh4Resok; see package xdr.
+type Getfh4ResokView []byte
 
 // Object reads field object.
-func (v GETFH4resokView) Object() NFSFh4 {
+func (v Getfh4ResokView) Object() NFSFh4 {
 	return NFSFh4(xdr.ViewOpaque(v, 0))
 }
 
-// GETFH4resView reads a GETFH4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked GETFH4res; see package xdr.
-type GETFH4resView []byte
+// Getfh4ResView reads a Getfh4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Getfh4Res; see package xdr.
+type Getfh4ResView []byte
 
 // Status reads the discriminant.
-func (v GETFH4resView) Status() Nfsstat4 {
+func (v Getfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v GETFH4resView) Resok4() (x GETFH4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Getfh4ResView) Resok4() (x Getfh4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return GETFH4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return Getfh4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// LINK4argsView reads a LINK4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LINK4args; see package xdr.
-type LINK4argsView []byte
+// Link4ArgsView reads a Link4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Link4Args; see package xdr.
+type Link4ArgsView []byte
 
 // Newname reads field newname.
-func (v LINK4argsView) Newname() Component4 {
+func (v Link4ArgsView) Newname() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
-// LINK4resokView reads a LINK4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LINK4resok; see package xdr.
-type LINK4resokView []byte
+// Link4ResokView reads a Link4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Link4Resok; see package xdr.
+type Link4ResokView []byte
 
 // Cinfo reads field cinfo.
-func (v LINK4resokView) Cinfo() ChangeInfo4View {
+func (v Link4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// LINK4resView reads a LINK4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LINK4res; see package xdr.
-type LINK4resView []byte
+// Link4ResView reads a Link4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Link4Res; see package xdr.
+type Link4ResView []byte
 
 // Status reads the discriminant.
-func (v LINK4resView) Status() Nfsstat4 {
+func (v Link4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v LINK4resView) Resok4() (x LINK4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Link4ResView) Resok4() (x Link4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return LINK4resokView(v[4:24:24]), true
+	case Nfsstat4OK:
+		return Link4ResokView(v[4:24:24]), true
 	}
 	return x, false
 }
@@ -739,226 +739,226 @@ func (v Locker4View) LockOwner() (x ExistLockOwner4View, ok bool) {
 	return x, false
 }
 
-// LOCK4argsView reads a LOCK4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCK4args; see package xdr.
-type LOCK4argsView []byte
+// Lock4ArgsView reads a Lock4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lock4Args; see package xdr.
+type Lock4ArgsView []byte
 
 // Locktype reads field locktype.
-func (v LOCK4argsView) Locktype() NFSLockType4 {
+func (v Lock4ArgsView) Locktype() NFSLockType4 {
 	return NFSLockType4(xdr.Uint32(v, 0))
 }
 
 // Reclaim reads field reclaim.
-func (v LOCK4argsView) Reclaim() bool {
+func (v Lock4ArgsView) Reclaim() bool {
 	return xdr.Uint32(v, 4) != 0
 }
 
 // Offset reads field offset.
-func (v LOCK4argsView) Offset() Offset4 {
+func (v Lock4ArgsView) Offset() Offset4 {
 	return Offset4(xdr.Uint64(v, 8))
 }
 
 // Length reads field length.
-func (v LOCK4argsView) Length() Length4 {
+func (v Lock4ArgsView) Length() Length4 {
 	return Length4(xdr.Uint64(v, 16))
 }
 
 // Locker reads field locker.
-func (v LOCK4argsView) Locker() Locker4View {
+func (v Lock4ArgsView) Locker() Locker4View {
 	return Locker4View(v[24:])
 }
 
-// LOCK4deniedView reads a LOCK4denied field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCK4denied; see package xdr.
-type LOCK4deniedView []byte
+// Lock4DeniedView reads a Lock4Denied field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lock4Denied; see package xdr.
+type Lock4DeniedView []byte
 
 // Offset reads field offset.
-func (v LOCK4deniedView) Offset() Offset4 {
+func (v Lock4DeniedView) Offset() Offset4 {
 	return Offset4(xdr.Uint64(v, 0))
 }
 
 // Length reads field length.
-func (v LOCK4deniedView) Length() Length4 {
+func (v Lock4DeniedView) Length() Length4 {
 	return Length4(xdr.Uint64(v, 8))
 }
 
 // Locktype reads field locktype.
-func (v LOCK4deniedView) Locktype() NFSLockType4 {
+func (v Lock4DeniedView) Locktype() NFSLockType4 {
 	return NFSLockType4(xdr.Uint32(v, 16))
 }
 
 // Owner reads field owner.
-func (v LOCK4deniedView) Owner() LockOwner4View {
+func (v Lock4DeniedView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// LOCK4resokView reads a LOCK4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCK4resok; see package xdr.
-type LOCK4resokView []byte
+// Lock4ResokView reads a Lock4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lock4Resok; see package xdr.
+type Lock4ResokView []byte
 
 // LockStateid reads field lock_stateid.
-func (v LOCK4resokView) LockStateid() Stateid4View {
+func (v Lock4ResokView) LockStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// LOCK4resView reads a LOCK4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCK4res; see package xdr.
-type LOCK4resView []byte
+// Lock4ResView reads a Lock4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lock4Res; see package xdr.
+type Lock4ResView []byte
 
 // Status reads the discriminant.
-func (v LOCK4resView) Status() Nfsstat4 {
+func (v Lock4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v LOCK4resView) Resok4() (x LOCK4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Lock4ResView) Resok4() (x Lock4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return LOCK4resokView(v[4:20:20]), true
+	case Nfsstat4OK:
+		return Lock4ResokView(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// Denied reads the arm that is there if Status is Nfsstat4Nfs4errDenied.
-func (v LOCK4resView) Denied() (x LOCK4deniedView, ok bool) {
+// Denied reads the arm that is there if Status is Nfsstat4ErrDenied.
+func (v Lock4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4errDenied:
-		return LOCK4deniedView(v[4:]), true
+	case Nfsstat4ErrDenied:
+		return Lock4DeniedView(v[4:]), true
 	}
 	return x, false
 }
 
-// LOCKT4argsView reads a LOCKT4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCKT4args; see package xdr.
-type LOCKT4argsView []byte
+// Lockt4ArgsView reads a Lockt4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lockt4Args; see package xdr.
+type Lockt4ArgsView []byte
 
 // Locktype reads field locktype.
-func (v LOCKT4argsView) Locktype() NFSLockType4 {
+func (v Lockt4ArgsView) Locktype() NFSLockType4 {
 	return NFSLockType4(xdr.Uint32(v, 0))
 }
 
 // Offset reads field offset.
-func (v LOCKT4argsView) Offset() Offset4 {
+func (v Lockt4ArgsView) Offset() Offset4 {
 	return Offset4(xdr.Uint64(v, 4))
 }
 
 // Length reads field length.
-func (v LOCKT4argsView) Length() Length4 {
+func (v Lockt4ArgsView) Length() Length4 {
 	return Length4(xdr.Uint64(v, 12))
 }
 
 // Owner reads field owner.
-func (v LOCKT4argsView) Owner() LockOwner4View {
+func (v Lockt4ArgsView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// LOCKT4resView reads a LOCKT4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCKT4res; see package xdr.
-type LOCKT4resView []byte
+// Lockt4ResView reads a Lockt4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lockt4Res; see package xdr.
+type Lockt4ResView []byte
 
 // Status reads the discriminant.
-func (v LOCKT4resView) Status() Nfsstat4 {
+func (v Lockt4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Denied reads the arm that is there if Status is Nfsstat4Nfs4errDenied.
-func (v LOCKT4resView) Denied() (x LOCK4deniedView, ok bool) {
+// Denied reads the arm that is there if Status is Nfsstat4ErrDenied.
+func (v Lockt4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4errDenied:
-		return LOCK4deniedView(v[4:]), true
+	case Nfsstat4ErrDenied:
+		return Lock4DeniedView(v[4:]), true
 	}
 	return x, false
 }
 
-// LOCKU4argsView reads a LOCKU4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCKU4args; see package xdr.
-type LOCKU4argsView []byte
+// Locku4ArgsView reads a Locku4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Locku4Args; see package xdr.
+type Locku4ArgsView []byte
 
 // Locktype reads field locktype.
-func (v LOCKU4argsView) Locktype() NFSLockType4 {
+func (v Locku4ArgsView) Locktype() NFSLockType4 {
 	return NFSLockType4(xdr.Uint32(v, 0))
 }
 
 // Seqid reads field seqid.
-func (v LOCKU4argsView) Seqid() Seqid4 {
+func (v Locku4ArgsView) Seqid() Seqid4 {
 	return Seqid4(xdr.Uint32(v, 4))
 }
 
 // LockStateid reads field lock_stateid.
-func (v LOCKU4argsView) LockStateid() Stateid4View {
+func (v Locku4ArgsView) LockStateid() Stateid4View {
 	return Stateid4View(v[8:24:24])
 }
 
 // Offset reads field offset.
-func (v LOCKU4argsView) Offset() Offset4 {
+func (v Locku4ArgsView) Offset() Offset4 {
 	return Offset4(xdr.Uint64(v, 24))
 }
 
 // Length reads field length.
-func (v LOCKU4argsView) Length() Length4 {
+func (v Locku4ArgsView) Length() Length4 {
 	return Length4(xdr.Uint64(v, 32))
 }
 
-// LOCKU4resView reads a LOCKU4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOCKU4res; see package xdr.
-type LOCKU4resView []byte
+// Locku4ResView reads a Locku4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Locku4Res; see package xdr.
+type Locku4ResView []byte
 
 // Status reads the discriminant.
-func (v LOCKU4resView) Status() Nfsstat4 {
+func (v Locku4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// LockStateid reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v LOCKU4resView) LockStateid() (x Stateid4View, ok bool) {
+// LockStateid reads the arm that is there if Status is Nfsstat4OK.
+func (v Locku4ResView) LockStateid() (x Stateid4View, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		return Stateid4View(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// LOOKUP4argsView reads a LOOKUP4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOOKUP4args; see package xdr.
-type LOOKUP4argsView []byte
+// Lookup4ArgsView reads a Lookup4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lookup4Args; see package xdr.
+type Lookup4ArgsView []byte
 
 // Objname reads field objname.
-func (v LOOKUP4argsView) Objname() Component4 {
+func (v Lookup4ArgsView) Objname() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
-// LOOKUP4resView reads a LOOKUP4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOOKUP4res; see package xdr.
-type LOOKUP4resView []byte
+// Lookup4ResView reads a Lookup4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lookup4Res; see package xdr.
+type Lookup4ResView []byte
 
 // Status reads field status.
-func (v LOOKUP4resView) Status() Nfsstat4 {
+func (v Lookup4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// LOOKUPP4resView reads a LOOKUPP4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LOOKUPP4res; see package xdr.
-type LOOKUPP4resView []byte
+// Lookupp4ResView reads a Lookupp4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Lookupp4Res; see package xdr.
+type Lookupp4ResView []byte
 
 // Status reads field status.
-func (v LOOKUPP4resView) Status() Nfsstat4 {
+func (v Lookupp4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// NVERIFY4argsView reads a NVERIFY4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NVERIFY4args; see package xdr.
-type NVERIFY4argsView []byte
+// Nverify4ArgsView reads a Nverify4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Nverify4Args; see package xdr.
+type Nverify4ArgsView []byte
 
 // ObjAttributes reads field obj_attributes.
-func (v NVERIFY4argsView) ObjAttributes() Fattr4View {
+func (v Nverify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// NVERIFY4resView reads a NVERIFY4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NVERIFY4res; see package xdr.
-type NVERIFY4resView []byte
+// Nverify4ResView reads a Nverify4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Nverify4Res; see package xdr.
+type Nverify4ResView []byte
 
 // Status reads field status.
-func (v NVERIFY4resView) Status() Nfsstat4 {
+func (v Nverify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
@@ -998,10 +998,10 @@ func (v Openflag4View) Opentype() Opentype4 {
 	return Opentype4(xdr.Uint32(v, 0))
 }
 
-// How reads the arm that is there if Opentype is Opentype4Open4Create.
+// How reads the arm that is there if Opentype is Opentype4Create.
 func (v Openflag4View) How() (x Createhow4View, ok bool) {
 	switch v.Opentype() {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		return Createhow4View(v[4:]), true
 	}
 	return x, false
@@ -1030,19 +1030,19 @@ func (v NFSSpaceLimit4View) Limitby() LimitBy4 {
 	return LimitBy4(xdr.Uint32(v, 0))
 }
 
-// Filesize reads the arm that is there if Limitby is LimitBy4NFSLimitSize.
+// Filesize reads the arm that is there if Limitby is LimitBy4Size.
 func (v NFSSpaceLimit4View) Filesize() (x uint64, ok bool) {
 	switch v.Limitby() {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		return xdr.Uint64(v, 4), true
 	}
 	return x, false
 }
 
-// ModBlocks reads the arm that is there if Limitby is LimitBy4NFSLimitBlocks.
+// ModBlocks reads the arm that is there if Limitby is LimitBy4Blocks.
 func (v NFSSpaceLimit4View) ModBlocks() (x NFSModifiedLimit4View, ok bool) {
 	switch v.Limitby() {
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		return NFSModifiedLimit4View(v[4:12:12]), true
 	}
 	return x, false
@@ -1071,74 +1071,74 @@ func (v OpenClaim4View) Claim() OpenClaimType4 {
 	return OpenClaimType4(xdr.Uint32(v, 0))
 }
 
-// File reads the arm that is there if Claim is OpenClaimType4ClaimNull.
+// File reads the arm that is there if Claim is OpenClaimType4Null.
 func (v OpenClaim4View) File() (x Component4, ok bool) {
 	switch v.Claim() {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		return Component4(xdr.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
 
-// DelegateType reads the arm that is there if Claim is OpenClaimType4ClaimPrevious.
+// DelegateType reads the arm that is there if Claim is OpenClaimType4Previous.
 func (v OpenClaim4View) DelegateType() (x OpenDelegationType4, ok bool) {
 	switch v.Claim() {
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		return OpenDelegationType4(xdr.Uint32(v, 4)), true
 	}
 	return x, false
 }
 
-// DelegateCurInfo reads the arm that is there if Claim is OpenClaimType4ClaimDelegateCur.
+// DelegateCurInfo reads the arm that is there if Claim is OpenClaimType4DelegateCur.
 func (v OpenClaim4View) DelegateCurInfo() (x OpenClaimDelegateCur4View, ok bool) {
 	switch v.Claim() {
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		return OpenClaimDelegateCur4View(v[4:]), true
 	}
 	return x, false
 }
 
-// FileDelegatePrev reads the arm that is there if Claim is OpenClaimType4ClaimDelegatePrev.
+// FileDelegatePrev reads the arm that is there if Claim is OpenClaimType4DelegatePrev.
 func (v OpenClaim4View) FileDelegatePrev() (x Component4, ok bool) {
 	switch v.Claim() {
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		return Component4(xdr.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
 
-// OPEN4argsView reads a OPEN4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OPEN4args; see package xdr.
-type OPEN4argsView []byte
+// Open4ArgsView reads a Open4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Open4Args; see package xdr.
+type Open4ArgsView []byte
 
 // Seqid reads field seqid.
-func (v OPEN4argsView) Seqid() Seqid4 {
+func (v Open4ArgsView) Seqid() Seqid4 {
 	return Seqid4(xdr.Uint32(v, 0))
 }
 
 // ShareAccess reads field share_access.
-func (v OPEN4argsView) ShareAccess() uint32 {
+func (v Open4ArgsView) ShareAccess() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
 // ShareDeny reads field share_deny.
-func (v OPEN4argsView) ShareDeny() uint32 {
+func (v Open4ArgsView) ShareDeny() uint32 {
 	return xdr.Uint32(v, 8)
 }
 
 // Owner reads field owner.
-func (v OPEN4argsView) Owner() OpenOwner4View {
+func (v Open4ArgsView) Owner() OpenOwner4View {
 	return OpenOwner4View(v[12:])
 }
 
 // Openhow reads field openhow.
-func (v OPEN4argsView) Openhow() Openflag4View {
+func (v Open4ArgsView) Openhow() Openflag4View {
 	off := xdr.SkipOpaque(v, 20)
 	return Openflag4View(v[off:])
 }
 
 // Claim reads field claim.
-func (v OPEN4argsView) Claim() OpenClaim4View {
+func (v Open4ArgsView) Claim() OpenClaim4View {
 	off := xdr.SkipOpaque(v, 20)
 	off = xdr.Skip((*Openflag4)(nil).SkipXDR(nil, v, off))
 	return OpenClaim4View(v[off:])
@@ -1196,45 +1196,45 @@ func (v OpenDelegation4View) DelegationType() OpenDelegationType4 {
 	return OpenDelegationType4(xdr.Uint32(v, 0))
 }
 
-// Read reads the arm that is there if DelegationType is OpenDelegationType4OpenDelegateRead.
+// Read reads the arm that is there if DelegationType is OpenDelegationType4Read.
 func (v OpenDelegation4View) Read() (x OpenReadDelegation4View, ok bool) {
 	switch v.DelegationType() {
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4Read:
 		return OpenReadDelegation4View(v[4:]), true
 	}
 	return x, false
 }
 
-// Write reads the arm that is there if DelegationType is OpenDelegationType4OpenDelegateWrite.
+// Write reads the arm that is there if DelegationType is OpenDelegationType4Write.
 func (v OpenDelegation4View) Write() (x OpenWriteDelegation4View, ok bool) {
 	switch v.DelegationType() {
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		return OpenWriteDelegation4View(v[4:]), true
 	}
 	return x, false
 }
 
-// OPEN4resokView reads a OPEN4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OPEN4resok; see package xdr.
-type OPEN4resokView []byte
+// Open4ResokView reads a Open4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Open4Resok; see package xdr.
+type Open4ResokView []byte
 
 // Stateid reads field stateid.
-func (v OPEN4resokView) Stateid() Stateid4View {
+func (v Open4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
 // Cinfo reads field cinfo.
-func (v OPEN4resokView) Cinfo() ChangeInfo4View {
+func (v Open4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[16:36:36])
 }
 
 // Rflags reads field rflags.
-func (v OPEN4resokView) Rflags() uint32 {
+func (v Open4ResokView) Rflags() uint32 {
 	return xdr.Uint32(v, 36)
 }
 
 // Attrset reads field attrset.
-func (v OPEN4resokView) Attrset() iter.Seq2[int, uint32] {
+func (v Open4ResokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(xdr.Uint32(v, 40))
 		s := v[44 : 44+4*n]
@@ -1247,252 +1247,252 @@ func (v OPEN4resokView) Attrset() iter.Seq2[int, uint32] {
 }
 
 // Delegation reads field delegation.
-func (v OPEN4resokView) Delegation() OpenDelegation4View {
+func (v Open4ResokView) Delegation() OpenDelegation4View {
 	off := xdr.SkipFixed(v, 40, 4)
 	return OpenDelegation4View(v[off:])
 }
 
-// OPEN4resView reads a OPEN4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OPEN4res; see package xdr.
-type OPEN4resView []byte
+// Open4ResView reads a Open4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Open4Res; see package xdr.
+type Open4ResView []byte
 
 // Status reads the discriminant.
-func (v OPEN4resView) Status() Nfsstat4 {
+func (v Open4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v OPEN4resView) Resok4() (x OPEN4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Open4ResView) Resok4() (x Open4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return OPEN4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return Open4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// OPENATTR4argsView reads a OPENATTR4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OPENATTR4args; see package xdr.
-type OPENATTR4argsView []byte
+// Openattr4ArgsView reads a Openattr4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Openattr4Args; see package xdr.
+type Openattr4ArgsView []byte
 
 // Createdir reads field createdir.
-func (v OPENATTR4argsView) Createdir() bool {
+func (v Openattr4ArgsView) Createdir() bool {
 	return xdr.Uint32(v, 0) != 0
 }
 
-// OPENATTR4resView reads a OPENATTR4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OPENATTR4res; see package xdr.
-type OPENATTR4resView []byte
+// Openattr4ResView reads a Openattr4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Openattr4Res; see package xdr.
+type Openattr4ResView []byte
 
 // Status reads field status.
-func (v OPENATTR4resView) Status() Nfsstat4 {
+func (v Openattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// OpenCONFIRM4argsView reads a OpenCONFIRM4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenCONFIRM4args; see package xdr.
-type OpenCONFIRM4argsView []byte
+// OpenConfirm4ArgsView reads a OpenConfirm4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked OpenConfirm4Args; see package xdr.
+type OpenConfirm4ArgsView []byte
 
 // OpenStateid reads field open_stateid.
-func (v OpenCONFIRM4argsView) OpenStateid() Stateid4View {
+func (v OpenConfirm4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
 // Seqid reads field seqid.
-func (v OpenCONFIRM4argsView) Seqid() Seqid4 {
+func (v OpenConfirm4ArgsView) Seqid() Seqid4 {
 	return Seqid4(xdr.Uint32(v, 16))
 }
 
-// OpenCONFIRM4resokView reads a OpenCONFIRM4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenCONFIRM4resok; see package xdr.
-type OpenCONFIRM4resokView []byte
+// OpenConfirm4ResokView reads a OpenConfirm4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked OpenConfirm4Resok; see package xdr.
+type OpenConfirm4ResokView []byte
 
 // OpenStateid reads field open_stateid.
-func (v OpenCONFIRM4resokView) OpenStateid() Stateid4View {
+func (v OpenConfirm4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenCONFIRM4resView reads a OpenCONFIRM4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenCONFIRM4res; see package xdr.
-type OpenCONFIRM4resView []byte
+// OpenConfirm4ResView reads a OpenConfirm4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked OpenConfirm4Res; see package xdr.
+type OpenConfirm4ResView []byte
 
 // Status reads the discriminant.
-func (v OpenCONFIRM4resView) Status() Nfsstat4 {
+func (v OpenConfirm4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v OpenCONFIRM4resView) Resok4() (x OpenCONFIRM4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v OpenConfirm4ResView) Resok4() (x OpenConfirm4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return OpenCONFIRM4resokView(v[4:20:20]), true
+	case Nfsstat4OK:
+		return OpenConfirm4ResokView(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// OpenDOWNGRADE4argsView reads a OpenDOWNGRADE4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenDOWNGRADE4args; see package xdr.
-type OpenDOWNGRADE4argsView []byte
+// OpenDowngrade4ArgsView reads a OpenDowngrade4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked OpenDowngrade4Args; see package xdr.
+type OpenDowngrade4ArgsView []byte
 
 // OpenStateid reads field open_stateid.
-func (v OpenDOWNGRADE4argsView) OpenStateid() Stateid4View {
+func (v OpenDowngrade4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
 // Seqid reads field seqid.
-func (v OpenDOWNGRADE4argsView) Seqid() Seqid4 {
+func (v OpenDowngrade4ArgsView) Seqid() Seqid4 {
 	return Seqid4(xdr.Uint32(v, 16))
 }
 
 // ShareAccess reads field share_access.
-func (v OpenDOWNGRADE4argsView) ShareAccess() uint32 {
+func (v OpenDowngrade4ArgsView) ShareAccess() uint32 {
 	return xdr.Uint32(v, 20)
 }
 
 // ShareDeny reads field share_deny.
-func (v OpenDOWNGRADE4argsView) ShareDeny() uint32 {
+func (v OpenDowngrade4ArgsView) ShareDeny() uint32 {
 	return xdr.Uint32(v, 24)
 }
 
-// OpenDOWNGRADE4resokView reads a OpenDOWNGRADE4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenDOWNGRADE4resok; see package xdr.
-type OpenDOWNGRADE4resokView []byte
+// OpenDowngrade4ResokView reads a OpenDowngrade4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked OpenDowngrade4Resok; see package xdr.
+type OpenDowngrade4ResokView []byte
 
 // OpenStateid reads field open_stateid.
-func (v OpenDOWNGRADE4resokView) OpenStateid() Stateid4View {
+func (v OpenDowngrade4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenDOWNGRADE4resView reads a OpenDOWNGRADE4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenDOWNGRADE4res; see package xdr.
-type OpenDOWNGRADE4resView []byte
+// OpenDowngrade4ResView reads a OpenDowngrade4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked OpenDowngrade4Res; see package xdr.
+type OpenDowngrade4ResView []byte
 
 // Status reads the discriminant.
-func (v OpenDOWNGRADE4resView) Status() Nfsstat4 {
+func (v OpenDowngrade4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v OpenDOWNGRADE4resView) Resok4() (x OpenDOWNGRADE4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v OpenDowngrade4ResView) Resok4() (x OpenDowngrade4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return OpenDOWNGRADE4resokView(v[4:20:20]), true
+	case Nfsstat4OK:
+		return OpenDowngrade4ResokView(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// PUTFH4argsView reads a PUTFH4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked PUTFH4args; see package xdr.
-type PUTFH4argsView []byte
+// Putfh4ArgsView reads a Putfh4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Putfh4Args; see package xdr.
+type Putfh4ArgsView []byte
 
 // Object reads field object.
-func (v PUTFH4argsView) Object() NFSFh4 {
+func (v Putfh4ArgsView) Object() NFSFh4 {
 	return NFSFh4(xdr.ViewOpaque(v, 0))
 }
 
-// PUTFH4resView reads a PUTFH4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked PUTFH4res; see package xdr.
-type PUTFH4resView []byte
+// Putfh4ResView reads a Putfh4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Putfh4Res; see package xdr.
+type Putfh4ResView []byte
 
 // Status reads field status.
-func (v PUTFH4resView) Status() Nfsstat4 {
+func (v Putfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// PUTPUBFH4resView reads a PUTPUBFH4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked PUTPUBFH4res; see package xdr.
-type PUTPUBFH4resView []byte
+// Putpubfh4ResView reads a Putpubfh4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Putpubfh4Res; see package xdr.
+type Putpubfh4ResView []byte
 
 // Status reads field status.
-func (v PUTPUBFH4resView) Status() Nfsstat4 {
+func (v Putpubfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// PUTROOTFH4resView reads a PUTROOTFH4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked PUTROOTFH4res; see package xdr.
-type PUTROOTFH4resView []byte
+// Putrootfh4ResView reads a Putrootfh4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Putrootfh4Res; see package xdr.
+type Putrootfh4ResView []byte
 
 // Status reads field status.
-func (v PUTROOTFH4resView) Status() Nfsstat4 {
+func (v Putrootfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// READ4argsView reads a READ4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READ4args; see package xdr.
-type READ4argsView []byte
+// Read4ArgsView reads a Read4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Read4Args; see package xdr.
+type Read4ArgsView []byte
 
 // Stateid reads field stateid.
-func (v READ4argsView) Stateid() Stateid4View {
+func (v Read4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
 // Offset reads field offset.
-func (v READ4argsView) Offset() Offset4 {
+func (v Read4ArgsView) Offset() Offset4 {
 	return Offset4(xdr.Uint64(v, 16))
 }
 
 // Count reads field count.
-func (v READ4argsView) Count() Count4 {
+func (v Read4ArgsView) Count() Count4 {
 	return Count4(xdr.Uint32(v, 24))
 }
 
-// READ4resokView reads a READ4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READ4resok; see package xdr.
-type READ4resokView []byte
+// Read4ResokView reads a Read4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Read4Resok; see package xdr.
+type Read4ResokView []byte
 
 // EOF reads field eof.
-func (v READ4resokView) EOF() bool {
+func (v Read4ResokView) EOF() bool {
 	return xdr.Uint32(v, 0) != 0
 }
 
 // Data reads field data.
-func (v READ4resokView) Data() []byte {
+func (v Read4ResokView) Data() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
-// READ4resView reads a READ4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READ4res; see package xdr.
-type READ4resView []byte
+// Read4ResView reads a Read4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Read4Res; see package xdr.
+type Read4ResView []byte
 
 // Status reads the discriminant.
-func (v READ4resView) Status() Nfsstat4 {
+func (v Read4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v READ4resView) Resok4() (x READ4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Read4ResView) Resok4() (x Read4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return READ4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return Read4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// READDIR4argsView reads a READDIR4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READDIR4args; see package xdr.
-type READDIR4argsView []byte
+// Readdir4ArgsView reads a Readdir4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Readdir4Args; see package xdr.
+type Readdir4ArgsView []byte
 
 // Cookie reads field cookie.
-func (v READDIR4argsView) Cookie() NFSCookie4 {
+func (v Readdir4ArgsView) Cookie() NFSCookie4 {
 	return NFSCookie4(xdr.Uint64(v, 0))
 }
 
 // Cookieverf reads field cookieverf.
-func (v READDIR4argsView) Cookieverf() Verifier4 {
+func (v Readdir4ArgsView) Cookieverf() Verifier4 {
 	return Verifier4(v[8:])
 }
 
 // Dircount reads field dircount.
-func (v READDIR4argsView) Dircount() Count4 {
+func (v Readdir4ArgsView) Dircount() Count4 {
 	return Count4(xdr.Uint32(v, 16))
 }
 
 // Maxcount reads field maxcount.
-func (v READDIR4argsView) Maxcount() Count4 {
+func (v Readdir4ArgsView) Maxcount() Count4 {
 	return Count4(xdr.Uint32(v, 20))
 }
 
 // AttrRequest reads field attr_request.
-func (v READDIR4argsView) AttrRequest() iter.Seq2[int, uint32] {
+func (v Readdir4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(xdr.Uint32(v, 24))
 		s := v[28 : 28+4*n]
@@ -1550,190 +1550,190 @@ func (v Dirlist4View) EOF() bool {
 	return xdr.Uint32(v, off) != 0
 }
 
-// READDIR4resokView reads a READDIR4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READDIR4resok; see package xdr.
-type READDIR4resokView []byte
+// Readdir4ResokView reads a Readdir4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Readdir4Resok; see package xdr.
+type Readdir4ResokView []byte
 
 // Cookieverf reads field cookieverf.
-func (v READDIR4resokView) Cookieverf() Verifier4 {
+func (v Readdir4ResokView) Cookieverf() Verifier4 {
 	return Verifier4(v[0:])
 }
 
 // Reply reads field reply.
-func (v READDIR4resokView) Reply() Dirlist4View {
+func (v Readdir4ResokView) Reply() Dirlist4View {
 	return Dirlist4View(v[8:])
 }
 
-// READDIR4resView reads a READDIR4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READDIR4res; see package xdr.
-type READDIR4resView []byte
+// Readdir4ResView reads a Readdir4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Readdir4Res; see package xdr.
+type Readdir4ResView []byte
 
 // Status reads the discriminant.
-func (v READDIR4resView) Status() Nfsstat4 {
+func (v Readdir4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v READDIR4resView) Resok4() (x READDIR4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Readdir4ResView) Resok4() (x Readdir4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return READDIR4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return Readdir4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// READLINK4resokView reads a READLINK4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READLINK4resok; see package xdr.
-type READLINK4resokView []byte
+// Readlink4ResokView reads a Readlink4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Readlink4Resok; see package xdr.
+type Readlink4ResokView []byte
 
 // Link reads field link.
-func (v READLINK4resokView) Link() Linktext4 {
+func (v Readlink4ResokView) Link() Linktext4 {
 	return Linktext4(xdr.ViewOpaque(v, 0))
 }
 
-// READLINK4resView reads a READLINK4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked READLINK4res; see package xdr.
-type READLINK4resView []byte
+// Readlink4ResView reads a Readlink4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Readlink4Res; see package xdr.
+type Readlink4ResView []byte
 
 // Status reads the discriminant.
-func (v READLINK4resView) Status() Nfsstat4 {
+func (v Readlink4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v READLINK4resView) Resok4() (x READLINK4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Readlink4ResView) Resok4() (x Readlink4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return READLINK4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return Readlink4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// REMOVE4argsView reads a REMOVE4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked REMOVE4args; see package xdr.
-type REMOVE4argsView []byte
+// Remove4ArgsView reads a Remove4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Remove4Args; see package xdr.
+type Remove4ArgsView []byte
 
 // Target reads field target.
-func (v REMOVE4argsView) Target() Component4 {
+func (v Remove4ArgsView) Target() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
-// REMOVE4resokView reads a REMOVE4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked REMOVE4resok; see package xdr.
-type REMOVE4resokView []byte
+// Remove4ResokView reads a Remove4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Remove4Resok; see package xdr.
+type Remove4ResokView []byte
 
 // Cinfo reads field cinfo.
-func (v REMOVE4resokView) Cinfo() ChangeInfo4View {
+func (v Remove4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// REMOVE4resView reads a REMOVE4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked REMOVE4res; see package xdr.
-type REMOVE4resView []byte
+// Remove4ResView reads a Remove4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Remove4Res; see package xdr.
+type Remove4ResView []byte
 
 // Status reads the discriminant.
-func (v REMOVE4resView) Status() Nfsstat4 {
+func (v Remove4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v REMOVE4resView) Resok4() (x REMOVE4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Remove4ResView) Resok4() (x Remove4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return REMOVE4resokView(v[4:24:24]), true
+	case Nfsstat4OK:
+		return Remove4ResokView(v[4:24:24]), true
 	}
 	return x, false
 }
 
-// RENAME4argsView reads a RENAME4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RENAME4args; see package xdr.
-type RENAME4argsView []byte
+// Rename4ArgsView reads a Rename4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Rename4Args; see package xdr.
+type Rename4ArgsView []byte
 
 // Oldname reads field oldname.
-func (v RENAME4argsView) Oldname() Component4 {
+func (v Rename4ArgsView) Oldname() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
 // Newname reads field newname.
-func (v RENAME4argsView) Newname() Component4 {
+func (v Rename4ArgsView) Newname() Component4 {
 	off := xdr.SkipOpaque(v, 0)
 	return Component4(xdr.ViewOpaque(v, off))
 }
 
-// RENAME4resokView reads a RENAME4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RENAME4resok; see package xdr.
-type RENAME4resokView []byte
+// Rename4ResokView reads a Rename4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Rename4Resok; see package xdr.
+type Rename4ResokView []byte
 
 // SourceCinfo reads field source_cinfo.
-func (v RENAME4resokView) SourceCinfo() ChangeInfo4View {
+func (v Rename4ResokView) SourceCinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
 // TargetCinfo reads field target_cinfo.
-func (v RENAME4resokView) TargetCinfo() ChangeInfo4View {
+func (v Rename4ResokView) TargetCinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[20:40:40])
 }
 
-// RENAME4resView reads a RENAME4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RENAME4res; see package xdr.
-type RENAME4resView []byte
+// Rename4ResView reads a Rename4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Rename4Res; see package xdr.
+type Rename4ResView []byte
 
 // Status reads the discriminant.
-func (v RENAME4resView) Status() Nfsstat4 {
+func (v Rename4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v RENAME4resView) Resok4() (x RENAME4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Rename4ResView) Resok4() (x Rename4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return RENAME4resokView(v[4:44:44]), true
+	case Nfsstat4OK:
+		return Rename4ResokView(v[4:44:44]), true
 	}
 	return x, false
 }
 
-// RENEW4argsView reads a RENEW4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RENEW4args; see package xdr.
-type RENEW4argsView []byte
+// Renew4ArgsView reads a Renew4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Renew4Args; see package xdr.
+type Renew4ArgsView []byte
 
 // Clientid reads field clientid.
-func (v RENEW4argsView) Clientid() Clientid4 {
+func (v Renew4ArgsView) Clientid() Clientid4 {
 	return Clientid4(xdr.Uint64(v, 0))
 }
 
-// RENEW4resView reads a RENEW4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RENEW4res; see package xdr.
-type RENEW4resView []byte
+// Renew4ResView reads a Renew4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Renew4Res; see package xdr.
+type Renew4ResView []byte
 
 // Status reads field status.
-func (v RENEW4resView) Status() Nfsstat4 {
+func (v Renew4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// RESTOREFH4resView reads a RESTOREFH4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RESTOREFH4res; see package xdr.
-type RESTOREFH4resView []byte
+// Restorefh4ResView reads a Restorefh4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Restorefh4Res; see package xdr.
+type Restorefh4ResView []byte
 
 // Status reads field status.
-func (v RESTOREFH4resView) Status() Nfsstat4 {
+func (v Restorefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// SAVEFH4resView reads a SAVEFH4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SAVEFH4res; see package xdr.
-type SAVEFH4resView []byte
+// Savefh4ResView reads a Savefh4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Savefh4Res; see package xdr.
+type Savefh4ResView []byte
 
 // Status reads field status.
-func (v SAVEFH4resView) Status() Nfsstat4 {
+func (v Savefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// SECINFO4argsView reads a SECINFO4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SECINFO4args; see package xdr.
-type SECINFO4argsView []byte
+// Secinfo4ArgsView reads a Secinfo4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Secinfo4Args; see package xdr.
+type Secinfo4ArgsView []byte
 
 // Name reads field name.
-func (v SECINFO4argsView) Name() Component4 {
+func (v Secinfo4ArgsView) Name() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
@@ -1776,19 +1776,19 @@ func (v Secinfo4View) FlavorInfo() (x RpcsecGSSInfoView, ok bool) {
 	return x, false
 }
 
-// SECINFO4resView reads a SECINFO4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SECINFO4res; see package xdr.
-type SECINFO4resView []byte
+// Secinfo4ResView reads a Secinfo4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Secinfo4Res; see package xdr.
+type Secinfo4ResView []byte
 
 // Status reads the discriminant.
-func (v SECINFO4resView) Status() Nfsstat4 {
+func (v Secinfo4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v SECINFO4resView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Secinfo4ResView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		return func(yield func(int, Secinfo4View) bool) {
 			off := 4
 			off += 4
@@ -1803,31 +1803,31 @@ func (v SECINFO4resView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 	return x, false
 }
 
-// SETATTR4argsView reads a SETATTR4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SETATTR4args; see package xdr.
-type SETATTR4argsView []byte
+// Setattr4ArgsView reads a Setattr4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Setattr4Args; see package xdr.
+type Setattr4ArgsView []byte
 
 // Stateid reads field stateid.
-func (v SETATTR4argsView) Stateid() Stateid4View {
+func (v Setattr4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
 // ObjAttributes reads field obj_attributes.
-func (v SETATTR4argsView) ObjAttributes() Fattr4View {
+func (v Setattr4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[16:])
 }
 
-// SETATTR4resView reads a SETATTR4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SETATTR4res; see package xdr.
-type SETATTR4resView []byte
+// Setattr4ResView reads a Setattr4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Setattr4Res; see package xdr.
+type Setattr4ResView []byte
 
 // Status reads field status.
-func (v SETATTR4resView) Status() Nfsstat4 {
+func (v Setattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
 // Attrsset reads field attrsset.
-func (v SETATTR4resView) Attrsset() iter.Seq2[int, uint32] {
+func (v Setattr4ResView) Attrsset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(xdr.Uint32(v, 4))
 		s := v[8 : 8+4*n]
@@ -1839,195 +1839,195 @@ func (v SETATTR4resView) Attrsset() iter.Seq2[int, uint32] {
 	}
 }
 
-// SETCLIENTID4argsView reads a SETCLIENTID4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SETCLIENTID4args; see package xdr.
-type SETCLIENTID4argsView []byte
+// Setclientid4ArgsView reads a Setclientid4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Setclientid4Args; see package xdr.
+type Setclientid4ArgsView []byte
 
 // Client reads field client.
-func (v SETCLIENTID4argsView) Client() NFSClientId4View {
-	return NFSClientId4View(v[0:])
+func (v Setclientid4ArgsView) Client() NFSClientID4View {
+	return NFSClientID4View(v[0:])
 }
 
 // Callback reads field callback.
-func (v SETCLIENTID4argsView) Callback() CbClient4View {
+func (v Setclientid4ArgsView) Callback() CbClient4View {
 	off := xdr.SkipOpaque(v, 8)
 	return CbClient4View(v[off:])
 }
 
 // CallbackIdent reads field callback_ident.
-func (v SETCLIENTID4argsView) CallbackIdent() uint32 {
+func (v Setclientid4ArgsView) CallbackIdent() uint32 {
 	off := xdr.SkipOpaque(v, 8)
 	off = xdr.SkipOpaque(v, xdr.SkipOpaque(v, off+4))
 	return xdr.Uint32(v, off)
 }
 
-// SETCLIENTID4resokView reads a SETCLIENTID4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SETCLIENTID4resok; see package xdr.
-type SETCLIENTID4resokView []byte
+// Setclientid4ResokView reads a Setclientid4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Setclientid4Resok; see package xdr.
+type Setclientid4ResokView []byte
 
 // Clientid reads field clientid.
-func (v SETCLIENTID4resokView) Clientid() Clientid4 {
+func (v Setclientid4ResokView) Clientid() Clientid4 {
 	return Clientid4(xdr.Uint64(v, 0))
 }
 
 // SetclientidConfirm reads field setclientid_confirm.
-func (v SETCLIENTID4resokView) SetclientidConfirm() Verifier4 {
+func (v Setclientid4ResokView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// SETCLIENTID4resView reads a SETCLIENTID4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SETCLIENTID4res; see package xdr.
-type SETCLIENTID4resView []byte
+// Setclientid4ResView reads a Setclientid4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Setclientid4Res; see package xdr.
+type Setclientid4ResView []byte
 
 // Status reads the discriminant.
-func (v SETCLIENTID4resView) Status() Nfsstat4 {
+func (v Setclientid4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v SETCLIENTID4resView) Resok4() (x SETCLIENTID4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Setclientid4ResView) Resok4() (x Setclientid4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return SETCLIENTID4resokView(v[4:20:20]), true
+	case Nfsstat4OK:
+		return Setclientid4ResokView(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// ClientUsing reads the arm that is there if Status is Nfsstat4Nfs4errClidInuse.
-func (v SETCLIENTID4resView) ClientUsing() (x Clientaddr4View, ok bool) {
+// ClientUsing reads the arm that is there if Status is Nfsstat4ErrClidInuse.
+func (v Setclientid4ResView) ClientUsing() (x Clientaddr4View, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4errClidInuse:
+	case Nfsstat4ErrClidInuse:
 		return Clientaddr4View(v[4:]), true
 	}
 	return x, false
 }
 
-// SetclientidCONFIRM4argsView reads a SetclientidCONFIRM4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SetclientidCONFIRM4args; see package xdr.
-type SetclientidCONFIRM4argsView []byte
+// SetclientidConfirm4ArgsView reads a SetclientidConfirm4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked SetclientidConfirm4Args; see package xdr.
+type SetclientidConfirm4ArgsView []byte
 
 // Clientid reads field clientid.
-func (v SetclientidCONFIRM4argsView) Clientid() Clientid4 {
+func (v SetclientidConfirm4ArgsView) Clientid() Clientid4 {
 	return Clientid4(xdr.Uint64(v, 0))
 }
 
 // SetclientidConfirm reads field setclientid_confirm.
-func (v SetclientidCONFIRM4argsView) SetclientidConfirm() Verifier4 {
+func (v SetclientidConfirm4ArgsView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// SetclientidCONFIRM4resView reads a SetclientidCONFIRM4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SetclientidCONFIRM4res; see package xdr.
-type SetclientidCONFIRM4resView []byte
+// SetclientidConfirm4ResView reads a SetclientidConfirm4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked SetclientidConfirm4Res; see package xdr.
+type SetclientidConfirm4ResView []byte
 
 // Status reads field status.
-func (v SetclientidCONFIRM4resView) Status() Nfsstat4 {
+func (v SetclientidConfirm4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// VERIFY4argsView reads a VERIFY4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked VERIFY4args; see package xdr.
-type VERIFY4argsView []byte
+// Verify4ArgsView reads a Verify4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Verify4Args; see package xdr.
+type Verify4ArgsView []byte
 
 // ObjAttributes reads field obj_attributes.
-func (v VERIFY4argsView) ObjAttributes() Fattr4View {
+func (v Verify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// VERIFY4resView reads a VERIFY4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked VERIFY4res; see package xdr.
-type VERIFY4resView []byte
+// Verify4ResView reads a Verify4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Verify4Res; see package xdr.
+type Verify4ResView []byte
 
 // Status reads field status.
-func (v VERIFY4resView) Status() Nfsstat4 {
+func (v Verify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// WRITE4argsView reads a WRITE4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WRITE4args; see package xdr.
-type WRITE4argsView []byte
+// Write4ArgsView reads a Write4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Write4Args; see package xdr.
+type Write4ArgsView []byte
 
 // Stateid reads field stateid.
-func (v WRITE4argsView) Stateid() Stateid4View {
+func (v Write4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
 // Offset reads field offset.
-func (v WRITE4argsView) Offset() Offset4 {
+func (v Write4ArgsView) Offset() Offset4 {
 	return Offset4(xdr.Uint64(v, 16))
 }
 
 // Stable reads field stable.
-func (v WRITE4argsView) Stable() StableHow4 {
+func (v Write4ArgsView) Stable() StableHow4 {
 	return StableHow4(xdr.Uint32(v, 24))
 }
 
 // Data reads field data.
-func (v WRITE4argsView) Data() []byte {
+func (v Write4ArgsView) Data() []byte {
 	return xdr.ViewOpaque(v, 28)
 }
 
-// WRITE4resokView reads a WRITE4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WRITE4resok; see package xdr.
-type WRITE4resokView []byte
+// Write4ResokView reads a Write4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Write4Resok; see package xdr.
+type Write4ResokView []byte
 
 // Count reads field count.
-func (v WRITE4resokView) Count() Count4 {
+func (v Write4ResokView) Count() Count4 {
 	return Count4(xdr.Uint32(v, 0))
 }
 
 // Committed reads field committed.
-func (v WRITE4resokView) Committed() StableHow4 {
+func (v Write4ResokView) Committed() StableHow4 {
 	return StableHow4(xdr.Uint32(v, 4))
 }
 
 // Writeverf reads field writeverf.
-func (v WRITE4resokView) Writeverf() Verifier4 {
+func (v Write4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// WRITE4resView reads a WRITE4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WRITE4res; see package xdr.
-type WRITE4resView []byte
+// Write4ResView reads a Write4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Write4Res; see package xdr.
+type Write4ResView []byte
 
 // Status reads the discriminant.
-func (v WRITE4resView) Status() Nfsstat4 {
+func (v Write4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v WRITE4resView) Resok4() (x WRITE4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v Write4ResView) Resok4() (x Write4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return WRITE4resokView(v[4:20:20]), true
+	case Nfsstat4OK:
+		return Write4ResokView(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// ReleaseLOCKOWNER4argsView reads a ReleaseLOCKOWNER4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReleaseLOCKOWNER4args; see package xdr.
-type ReleaseLOCKOWNER4argsView []byte
+// ReleaseLockowner4ArgsView reads a ReleaseLockowner4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked ReleaseLockowner4Args; see package xdr.
+type ReleaseLockowner4ArgsView []byte
 
 // LockOwner reads field lock_owner.
-func (v ReleaseLOCKOWNER4argsView) LockOwner() LockOwner4View {
+func (v ReleaseLockowner4ArgsView) LockOwner() LockOwner4View {
 	return LockOwner4View(v[0:])
 }
 
-// ReleaseLOCKOWNER4resView reads a ReleaseLOCKOWNER4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReleaseLOCKOWNER4res; see package xdr.
-type ReleaseLOCKOWNER4resView []byte
+// ReleaseLockowner4ResView reads a ReleaseLockowner4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked ReleaseLockowner4Res; see package xdr.
+type ReleaseLockowner4ResView []byte
 
 // Status reads field status.
-func (v ReleaseLOCKOWNER4resView) Status() Nfsstat4 {
+func (v ReleaseLockowner4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// ILLEGAL4resView reads a ILLEGAL4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ILLEGAL4res; see package xdr.
-type ILLEGAL4resView []byte
+// Illegal4ResView reads a Illegal4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Illegal4Res; see package xdr.
+type Illegal4ResView []byte
 
 // Status reads field status.
-func (v ILLEGAL4resView) Status() Nfsstat4 {
+func (v Illegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
@@ -2040,272 +2040,272 @@ func (v NFSArgop4View) Argop() NFSOpnum4 {
 	return NFSOpnum4(xdr.Uint32(v, 0))
 }
 
-// Opaccess reads the arm that is there if Argop is NFSOpnum4OpAccess.
-func (v NFSArgop4View) Opaccess() (x ACCESS4argsView, ok bool) {
+// Opaccess reads the arm that is there if Argop is NFSOpnum4Access.
+func (v NFSArgop4View) Opaccess() (x Access4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpAccess:
-		return ACCESS4argsView(v[4:8:8]), true
+	case NFSOpnum4Access:
+		return Access4ArgsView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opclose reads the arm that is there if Argop is NFSOpnum4OpClose.
-func (v NFSArgop4View) Opclose() (x CLOSE4argsView, ok bool) {
+// Opclose reads the arm that is there if Argop is NFSOpnum4Close.
+func (v NFSArgop4View) Opclose() (x Close4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpClose:
-		return CLOSE4argsView(v[4:24:24]), true
+	case NFSOpnum4Close:
+		return Close4ArgsView(v[4:24:24]), true
 	}
 	return x, false
 }
 
-// Opcommit reads the arm that is there if Argop is NFSOpnum4OpCommit.
-func (v NFSArgop4View) Opcommit() (x COMMIT4argsView, ok bool) {
+// Opcommit reads the arm that is there if Argop is NFSOpnum4Commit.
+func (v NFSArgop4View) Opcommit() (x Commit4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpCommit:
-		return COMMIT4argsView(v[4:16:16]), true
+	case NFSOpnum4Commit:
+		return Commit4ArgsView(v[4:16:16]), true
 	}
 	return x, false
 }
 
-// Opcreate reads the arm that is there if Argop is NFSOpnum4OpCreate.
-func (v NFSArgop4View) Opcreate() (x CREATE4argsView, ok bool) {
+// Opcreate reads the arm that is there if Argop is NFSOpnum4Create.
+func (v NFSArgop4View) Opcreate() (x Create4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpCreate:
-		return CREATE4argsView(v[4:]), true
+	case NFSOpnum4Create:
+		return Create4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opdelegpurge reads the arm that is there if Argop is NFSOpnum4OpDelegpurge.
-func (v NFSArgop4View) Opdelegpurge() (x DELEGPURGE4argsView, ok bool) {
+// Opdelegpurge reads the arm that is there if Argop is NFSOpnum4Delegpurge.
+func (v NFSArgop4View) Opdelegpurge() (x Delegpurge4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpDelegpurge:
-		return DELEGPURGE4argsView(v[4:12:12]), true
+	case NFSOpnum4Delegpurge:
+		return Delegpurge4ArgsView(v[4:12:12]), true
 	}
 	return x, false
 }
 
-// Opdelegreturn reads the arm that is there if Argop is NFSOpnum4OpDelegreturn.
-func (v NFSArgop4View) Opdelegreturn() (x DELEGRETURN4argsView, ok bool) {
+// Opdelegreturn reads the arm that is there if Argop is NFSOpnum4Delegreturn.
+func (v NFSArgop4View) Opdelegreturn() (x Delegreturn4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpDelegreturn:
-		return DELEGRETURN4argsView(v[4:20:20]), true
+	case NFSOpnum4Delegreturn:
+		return Delegreturn4ArgsView(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// Opgetattr reads the arm that is there if Argop is NFSOpnum4OpGetattr.
-func (v NFSArgop4View) Opgetattr() (x GETATTR4argsView, ok bool) {
+// Opgetattr reads the arm that is there if Argop is NFSOpnum4Getattr.
+func (v NFSArgop4View) Opgetattr() (x Getattr4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpGetattr:
-		return GETATTR4argsView(v[4:]), true
+	case NFSOpnum4Getattr:
+		return Getattr4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplink reads the arm that is there if Argop is NFSOpnum4OpLink.
-func (v NFSArgop4View) Oplink() (x LINK4argsView, ok bool) {
+// Oplink reads the arm that is there if Argop is NFSOpnum4Link.
+func (v NFSArgop4View) Oplink() (x Link4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpLink:
-		return LINK4argsView(v[4:]), true
+	case NFSOpnum4Link:
+		return Link4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplock reads the arm that is there if Argop is NFSOpnum4OpLock.
-func (v NFSArgop4View) Oplock() (x LOCK4argsView, ok bool) {
+// Oplock reads the arm that is there if Argop is NFSOpnum4Lock.
+func (v NFSArgop4View) Oplock() (x Lock4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpLock:
-		return LOCK4argsView(v[4:]), true
+	case NFSOpnum4Lock:
+		return Lock4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplockt reads the arm that is there if Argop is NFSOpnum4OpLockt.
-func (v NFSArgop4View) Oplockt() (x LOCKT4argsView, ok bool) {
+// Oplockt reads the arm that is there if Argop is NFSOpnum4Lockt.
+func (v NFSArgop4View) Oplockt() (x Lockt4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpLockt:
-		return LOCKT4argsView(v[4:]), true
+	case NFSOpnum4Lockt:
+		return Lockt4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplocku reads the arm that is there if Argop is NFSOpnum4OpLocku.
-func (v NFSArgop4View) Oplocku() (x LOCKU4argsView, ok bool) {
+// Oplocku reads the arm that is there if Argop is NFSOpnum4Locku.
+func (v NFSArgop4View) Oplocku() (x Locku4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpLocku:
-		return LOCKU4argsView(v[4:44:44]), true
+	case NFSOpnum4Locku:
+		return Locku4ArgsView(v[4:44:44]), true
 	}
 	return x, false
 }
 
-// Oplookup reads the arm that is there if Argop is NFSOpnum4OpLookup.
-func (v NFSArgop4View) Oplookup() (x LOOKUP4argsView, ok bool) {
+// Oplookup reads the arm that is there if Argop is NFSOpnum4Lookup.
+func (v NFSArgop4View) Oplookup() (x Lookup4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpLookup:
-		return LOOKUP4argsView(v[4:]), true
+	case NFSOpnum4Lookup:
+		return Lookup4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opnverify reads the arm that is there if Argop is NFSOpnum4OpNverify.
-func (v NFSArgop4View) Opnverify() (x NVERIFY4argsView, ok bool) {
+// Opnverify reads the arm that is there if Argop is NFSOpnum4Nverify.
+func (v NFSArgop4View) Opnverify() (x Nverify4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpNverify:
-		return NVERIFY4argsView(v[4:]), true
+	case NFSOpnum4Nverify:
+		return Nverify4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opopen reads the arm that is there if Argop is NFSOpnum4OpOpen.
-func (v NFSArgop4View) Opopen() (x OPEN4argsView, ok bool) {
+// Opopen reads the arm that is there if Argop is NFSOpnum4Open.
+func (v NFSArgop4View) Opopen() (x Open4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpOpen:
-		return OPEN4argsView(v[4:]), true
+	case NFSOpnum4Open:
+		return Open4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opopenattr reads the arm that is there if Argop is NFSOpnum4OpOpenattr.
-func (v NFSArgop4View) Opopenattr() (x OPENATTR4argsView, ok bool) {
+// Opopenattr reads the arm that is there if Argop is NFSOpnum4Openattr.
+func (v NFSArgop4View) Opopenattr() (x Openattr4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpOpenattr:
-		return OPENATTR4argsView(v[4:8:8]), true
+	case NFSOpnum4Openattr:
+		return Openattr4ArgsView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// OpopenConfirm reads the arm that is there if Argop is NFSOpnum4OpOpenConfirm.
-func (v NFSArgop4View) OpopenConfirm() (x OpenCONFIRM4argsView, ok bool) {
+// OpopenConfirm reads the arm that is there if Argop is NFSOpnum4OpenConfirm.
+func (v NFSArgop4View) OpopenConfirm() (x OpenConfirm4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpOpenConfirm:
-		return OpenCONFIRM4argsView(v[4:24:24]), true
+	case NFSOpnum4OpenConfirm:
+		return OpenConfirm4ArgsView(v[4:24:24]), true
 	}
 	return x, false
 }
 
-// OpopenDowngrade reads the arm that is there if Argop is NFSOpnum4OpOpenDowngrade.
-func (v NFSArgop4View) OpopenDowngrade() (x OpenDOWNGRADE4argsView, ok bool) {
+// OpopenDowngrade reads the arm that is there if Argop is NFSOpnum4OpenDowngrade.
+func (v NFSArgop4View) OpopenDowngrade() (x OpenDowngrade4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpOpenDowngrade:
-		return OpenDOWNGRADE4argsView(v[4:32:32]), true
+	case NFSOpnum4OpenDowngrade:
+		return OpenDowngrade4ArgsView(v[4:32:32]), true
 	}
 	return x, false
 }
 
-// Opputfh reads the arm that is there if Argop is NFSOpnum4OpPutfh.
-func (v NFSArgop4View) Opputfh() (x PUTFH4argsView, ok bool) {
+// Opputfh reads the arm that is there if Argop is NFSOpnum4Putfh.
+func (v NFSArgop4View) Opputfh() (x Putfh4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpPutfh:
-		return PUTFH4argsView(v[4:]), true
+	case NFSOpnum4Putfh:
+		return Putfh4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opread reads the arm that is there if Argop is NFSOpnum4OpRead.
-func (v NFSArgop4View) Opread() (x READ4argsView, ok bool) {
+// Opread reads the arm that is there if Argop is NFSOpnum4Read.
+func (v NFSArgop4View) Opread() (x Read4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpRead:
-		return READ4argsView(v[4:32:32]), true
+	case NFSOpnum4Read:
+		return Read4ArgsView(v[4:32:32]), true
 	}
 	return x, false
 }
 
-// Opreaddir reads the arm that is there if Argop is NFSOpnum4OpReaddir.
-func (v NFSArgop4View) Opreaddir() (x READDIR4argsView, ok bool) {
+// Opreaddir reads the arm that is there if Argop is NFSOpnum4Readdir.
+func (v NFSArgop4View) Opreaddir() (x Readdir4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpReaddir:
-		return READDIR4argsView(v[4:]), true
+	case NFSOpnum4Readdir:
+		return Readdir4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opremove reads the arm that is there if Argop is NFSOpnum4OpRemove.
-func (v NFSArgop4View) Opremove() (x REMOVE4argsView, ok bool) {
+// Opremove reads the arm that is there if Argop is NFSOpnum4Remove.
+func (v NFSArgop4View) Opremove() (x Remove4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpRemove:
-		return REMOVE4argsView(v[4:]), true
+	case NFSOpnum4Remove:
+		return Remove4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oprename reads the arm that is there if Argop is NFSOpnum4OpRename.
-func (v NFSArgop4View) Oprename() (x RENAME4argsView, ok bool) {
+// Oprename reads the arm that is there if Argop is NFSOpnum4Rename.
+func (v NFSArgop4View) Oprename() (x Rename4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpRename:
-		return RENAME4argsView(v[4:]), true
+	case NFSOpnum4Rename:
+		return Rename4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oprenew reads the arm that is there if Argop is NFSOpnum4OpRenew.
-func (v NFSArgop4View) Oprenew() (x RENEW4argsView, ok bool) {
+// Oprenew reads the arm that is there if Argop is NFSOpnum4Renew.
+func (v NFSArgop4View) Oprenew() (x Renew4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpRenew:
-		return RENEW4argsView(v[4:12:12]), true
+	case NFSOpnum4Renew:
+		return Renew4ArgsView(v[4:12:12]), true
 	}
 	return x, false
 }
 
-// Opsecinfo reads the arm that is there if Argop is NFSOpnum4OpSecinfo.
-func (v NFSArgop4View) Opsecinfo() (x SECINFO4argsView, ok bool) {
+// Opsecinfo reads the arm that is there if Argop is NFSOpnum4Secinfo.
+func (v NFSArgop4View) Opsecinfo() (x Secinfo4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpSecinfo:
-		return SECINFO4argsView(v[4:]), true
+	case NFSOpnum4Secinfo:
+		return Secinfo4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opsetattr reads the arm that is there if Argop is NFSOpnum4OpSetattr.
-func (v NFSArgop4View) Opsetattr() (x SETATTR4argsView, ok bool) {
+// Opsetattr reads the arm that is there if Argop is NFSOpnum4Setattr.
+func (v NFSArgop4View) Opsetattr() (x Setattr4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpSetattr:
-		return SETATTR4argsView(v[4:]), true
+	case NFSOpnum4Setattr:
+		return Setattr4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opsetclientid reads the arm that is there if Argop is NFSOpnum4OpSetclientid.
-func (v NFSArgop4View) Opsetclientid() (x SETCLIENTID4argsView, ok bool) {
+// Opsetclientid reads the arm that is there if Argop is NFSOpnum4Setclientid.
+func (v NFSArgop4View) Opsetclientid() (x Setclientid4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpSetclientid:
-		return SETCLIENTID4argsView(v[4:]), true
+	case NFSOpnum4Setclientid:
+		return Setclientid4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// OpsetclientidConfirm reads the arm that is there if Argop is NFSOpnum4OpSetclientidConfirm.
-func (v NFSArgop4View) OpsetclientidConfirm() (x SetclientidCONFIRM4argsView, ok bool) {
+// OpsetclientidConfirm reads the arm that is there if Argop is NFSOpnum4SetclientidConfirm.
+func (v NFSArgop4View) OpsetclientidConfirm() (x SetclientidConfirm4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpSetclientidConfirm:
-		return SetclientidCONFIRM4argsView(v[4:20:20]), true
+	case NFSOpnum4SetclientidConfirm:
+		return SetclientidConfirm4ArgsView(v[4:20:20]), true
 	}
 	return x, false
 }
 
-// Opverify reads the arm that is there if Argop is NFSOpnum4OpVerify.
-func (v NFSArgop4View) Opverify() (x VERIFY4argsView, ok bool) {
+// Opverify reads the arm that is there if Argop is NFSOpnum4Verify.
+func (v NFSArgop4View) Opverify() (x Verify4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpVerify:
-		return VERIFY4argsView(v[4:]), true
+	case NFSOpnum4Verify:
+		return Verify4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opwrite reads the arm that is there if Argop is NFSOpnum4OpWrite.
-func (v NFSArgop4View) Opwrite() (x WRITE4argsView, ok bool) {
+// Opwrite reads the arm that is there if Argop is NFSOpnum4Write.
+func (v NFSArgop4View) Opwrite() (x Write4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpWrite:
-		return WRITE4argsView(v[4:]), true
+	case NFSOpnum4Write:
+		return Write4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
-// OpreleaseLockowner reads the arm that is there if Argop is NFSOpnum4OpReleaseLockowner.
-func (v NFSArgop4View) OpreleaseLockowner() (x ReleaseLOCKOWNER4argsView, ok bool) {
+// OpreleaseLockowner reads the arm that is there if Argop is NFSOpnum4ReleaseLockowner.
+func (v NFSArgop4View) OpreleaseLockowner() (x ReleaseLockowner4ArgsView, ok bool) {
 	switch v.Argop() {
-	case NFSOpnum4OpReleaseLockowner:
-		return ReleaseLOCKOWNER4argsView(v[4:]), true
+	case NFSOpnum4ReleaseLockowner:
+		return ReleaseLockowner4ArgsView(v[4:]), true
 	}
 	return x, false
 }
@@ -2319,365 +2319,365 @@ func (v NFSResop4View) Resop() NFSOpnum4 {
 	return NFSOpnum4(xdr.Uint32(v, 0))
 }
 
-// Opaccess reads the arm that is there if Resop is NFSOpnum4OpAccess.
-func (v NFSResop4View) Opaccess() (x ACCESS4resView, ok bool) {
+// Opaccess reads the arm that is there if Resop is NFSOpnum4Access.
+func (v NFSResop4View) Opaccess() (x Access4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpAccess:
-		return ACCESS4resView(v[4:]), true
+	case NFSOpnum4Access:
+		return Access4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opclose reads the arm that is there if Resop is NFSOpnum4OpClose.
-func (v NFSResop4View) Opclose() (x CLOSE4resView, ok bool) {
+// Opclose reads the arm that is there if Resop is NFSOpnum4Close.
+func (v NFSResop4View) Opclose() (x Close4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpClose:
-		return CLOSE4resView(v[4:]), true
+	case NFSOpnum4Close:
+		return Close4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opcommit reads the arm that is there if Resop is NFSOpnum4OpCommit.
-func (v NFSResop4View) Opcommit() (x COMMIT4resView, ok bool) {
+// Opcommit reads the arm that is there if Resop is NFSOpnum4Commit.
+func (v NFSResop4View) Opcommit() (x Commit4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpCommit:
-		return COMMIT4resView(v[4:]), true
+	case NFSOpnum4Commit:
+		return Commit4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opcreate reads the arm that is there if Resop is NFSOpnum4OpCreate.
-func (v NFSResop4View) Opcreate() (x CREATE4resView, ok bool) {
+// Opcreate reads the arm that is there if Resop is NFSOpnum4Create.
+func (v NFSResop4View) Opcreate() (x Create4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpCreate:
-		return CREATE4resView(v[4:]), true
+	case NFSOpnum4Create:
+		return Create4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opdelegpurge reads the arm that is there if Resop is NFSOpnum4OpDelegpurge.
-func (v NFSResop4View) Opdelegpurge() (x DELEGPURGE4resView, ok bool) {
+// Opdelegpurge reads the arm that is there if Resop is NFSOpnum4Delegpurge.
+func (v NFSResop4View) Opdelegpurge() (x Delegpurge4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpDelegpurge:
-		return DELEGPURGE4resView(v[4:8:8]), true
+	case NFSOpnum4Delegpurge:
+		return Delegpurge4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opdelegreturn reads the arm that is there if Resop is NFSOpnum4OpDelegreturn.
-func (v NFSResop4View) Opdelegreturn() (x DELEGRETURN4resView, ok bool) {
+// Opdelegreturn reads the arm that is there if Resop is NFSOpnum4Delegreturn.
+func (v NFSResop4View) Opdelegreturn() (x Delegreturn4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpDelegreturn:
-		return DELEGRETURN4resView(v[4:8:8]), true
+	case NFSOpnum4Delegreturn:
+		return Delegreturn4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opgetattr reads the arm that is there if Resop is NFSOpnum4OpGetattr.
-func (v NFSResop4View) Opgetattr() (x GETATTR4resView, ok bool) {
+// Opgetattr reads the arm that is there if Resop is NFSOpnum4Getattr.
+func (v NFSResop4View) Opgetattr() (x Getattr4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpGetattr:
-		return GETATTR4resView(v[4:]), true
+	case NFSOpnum4Getattr:
+		return Getattr4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opgetfh reads the arm that is there if Resop is NFSOpnum4OpGetfh.
-func (v NFSResop4View) Opgetfh() (x GETFH4resView, ok bool) {
+// Opgetfh reads the arm that is there if Resop is NFSOpnum4Getfh.
+func (v NFSResop4View) Opgetfh() (x Getfh4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpGetfh:
-		return GETFH4resView(v[4:]), true
+	case NFSOpnum4Getfh:
+		return Getfh4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplink reads the arm that is there if Resop is NFSOpnum4OpLink.
-func (v NFSResop4View) Oplink() (x LINK4resView, ok bool) {
+// Oplink reads the arm that is there if Resop is NFSOpnum4Link.
+func (v NFSResop4View) Oplink() (x Link4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpLink:
-		return LINK4resView(v[4:]), true
+	case NFSOpnum4Link:
+		return Link4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplock reads the arm that is there if Resop is NFSOpnum4OpLock.
-func (v NFSResop4View) Oplock() (x LOCK4resView, ok bool) {
+// Oplock reads the arm that is there if Resop is NFSOpnum4Lock.
+func (v NFSResop4View) Oplock() (x Lock4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpLock:
-		return LOCK4resView(v[4:]), true
+	case NFSOpnum4Lock:
+		return Lock4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplockt reads the arm that is there if Resop is NFSOpnum4OpLockt.
-func (v NFSResop4View) Oplockt() (x LOCKT4resView, ok bool) {
+// Oplockt reads the arm that is there if Resop is NFSOpnum4Lockt.
+func (v NFSResop4View) Oplockt() (x Lockt4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpLockt:
-		return LOCKT4resView(v[4:]), true
+	case NFSOpnum4Lockt:
+		return Lockt4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplocku reads the arm that is there if Resop is NFSOpnum4OpLocku.
-func (v NFSResop4View) Oplocku() (x LOCKU4resView, ok bool) {
+// Oplocku reads the arm that is there if Resop is NFSOpnum4Locku.
+func (v NFSResop4View) Oplocku() (x Locku4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpLocku:
-		return LOCKU4resView(v[4:]), true
+	case NFSOpnum4Locku:
+		return Locku4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oplookup reads the arm that is there if Resop is NFSOpnum4OpLookup.
-func (v NFSResop4View) Oplookup() (x LOOKUP4resView, ok bool) {
+// Oplookup reads the arm that is there if Resop is NFSOpnum4Lookup.
+func (v NFSResop4View) Oplookup() (x Lookup4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpLookup:
-		return LOOKUP4resView(v[4:8:8]), true
+	case NFSOpnum4Lookup:
+		return Lookup4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Oplookupp reads the arm that is there if Resop is NFSOpnum4OpLookupp.
-func (v NFSResop4View) Oplookupp() (x LOOKUPP4resView, ok bool) {
+// Oplookupp reads the arm that is there if Resop is NFSOpnum4Lookupp.
+func (v NFSResop4View) Oplookupp() (x Lookupp4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpLookupp:
-		return LOOKUPP4resView(v[4:8:8]), true
+	case NFSOpnum4Lookupp:
+		return Lookupp4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opnverify reads the arm that is there if Resop is NFSOpnum4OpNverify.
-func (v NFSResop4View) Opnverify() (x NVERIFY4resView, ok bool) {
+// Opnverify reads the arm that is there if Resop is NFSOpnum4Nverify.
+func (v NFSResop4View) Opnverify() (x Nverify4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpNverify:
-		return NVERIFY4resView(v[4:8:8]), true
+	case NFSOpnum4Nverify:
+		return Nverify4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opopen reads the arm that is there if Resop is NFSOpnum4OpOpen.
-func (v NFSResop4View) Opopen() (x OPEN4resView, ok bool) {
+// Opopen reads the arm that is there if Resop is NFSOpnum4Open.
+func (v NFSResop4View) Opopen() (x Open4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpOpen:
-		return OPEN4resView(v[4:]), true
+	case NFSOpnum4Open:
+		return Open4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opopenattr reads the arm that is there if Resop is NFSOpnum4OpOpenattr.
-func (v NFSResop4View) Opopenattr() (x OPENATTR4resView, ok bool) {
+// Opopenattr reads the arm that is there if Resop is NFSOpnum4Openattr.
+func (v NFSResop4View) Opopenattr() (x Openattr4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpOpenattr:
-		return OPENATTR4resView(v[4:8:8]), true
+	case NFSOpnum4Openattr:
+		return Openattr4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// OpopenConfirm reads the arm that is there if Resop is NFSOpnum4OpOpenConfirm.
-func (v NFSResop4View) OpopenConfirm() (x OpenCONFIRM4resView, ok bool) {
+// OpopenConfirm reads the arm that is there if Resop is NFSOpnum4OpenConfirm.
+func (v NFSResop4View) OpopenConfirm() (x OpenConfirm4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpOpenConfirm:
-		return OpenCONFIRM4resView(v[4:]), true
+	case NFSOpnum4OpenConfirm:
+		return OpenConfirm4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// OpopenDowngrade reads the arm that is there if Resop is NFSOpnum4OpOpenDowngrade.
-func (v NFSResop4View) OpopenDowngrade() (x OpenDOWNGRADE4resView, ok bool) {
+// OpopenDowngrade reads the arm that is there if Resop is NFSOpnum4OpenDowngrade.
+func (v NFSResop4View) OpopenDowngrade() (x OpenDowngrade4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpOpenDowngrade:
-		return OpenDOWNGRADE4resView(v[4:]), true
+	case NFSOpnum4OpenDowngrade:
+		return OpenDowngrade4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opputfh reads the arm that is there if Resop is NFSOpnum4OpPutfh.
-func (v NFSResop4View) Opputfh() (x PUTFH4resView, ok bool) {
+// Opputfh reads the arm that is there if Resop is NFSOpnum4Putfh.
+func (v NFSResop4View) Opputfh() (x Putfh4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpPutfh:
-		return PUTFH4resView(v[4:8:8]), true
+	case NFSOpnum4Putfh:
+		return Putfh4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opputpubfh reads the arm that is there if Resop is NFSOpnum4OpPutpubfh.
-func (v NFSResop4View) Opputpubfh() (x PUTPUBFH4resView, ok bool) {
+// Opputpubfh reads the arm that is there if Resop is NFSOpnum4Putpubfh.
+func (v NFSResop4View) Opputpubfh() (x Putpubfh4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpPutpubfh:
-		return PUTPUBFH4resView(v[4:8:8]), true
+	case NFSOpnum4Putpubfh:
+		return Putpubfh4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opputrootfh reads the arm that is there if Resop is NFSOpnum4OpPutrootfh.
-func (v NFSResop4View) Opputrootfh() (x PUTROOTFH4resView, ok bool) {
+// Opputrootfh reads the arm that is there if Resop is NFSOpnum4Putrootfh.
+func (v NFSResop4View) Opputrootfh() (x Putrootfh4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpPutrootfh:
-		return PUTROOTFH4resView(v[4:8:8]), true
+	case NFSOpnum4Putrootfh:
+		return Putrootfh4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opread reads the arm that is there if Resop is NFSOpnum4OpRead.
-func (v NFSResop4View) Opread() (x READ4resView, ok bool) {
+// Opread reads the arm that is there if Resop is NFSOpnum4Read.
+func (v NFSResop4View) Opread() (x Read4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpRead:
-		return READ4resView(v[4:]), true
+	case NFSOpnum4Read:
+		return Read4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opreaddir reads the arm that is there if Resop is NFSOpnum4OpReaddir.
-func (v NFSResop4View) Opreaddir() (x READDIR4resView, ok bool) {
+// Opreaddir reads the arm that is there if Resop is NFSOpnum4Readdir.
+func (v NFSResop4View) Opreaddir() (x Readdir4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpReaddir:
-		return READDIR4resView(v[4:]), true
+	case NFSOpnum4Readdir:
+		return Readdir4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opreadlink reads the arm that is there if Resop is NFSOpnum4OpReadlink.
-func (v NFSResop4View) Opreadlink() (x READLINK4resView, ok bool) {
+// Opreadlink reads the arm that is there if Resop is NFSOpnum4Readlink.
+func (v NFSResop4View) Opreadlink() (x Readlink4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpReadlink:
-		return READLINK4resView(v[4:]), true
+	case NFSOpnum4Readlink:
+		return Readlink4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opremove reads the arm that is there if Resop is NFSOpnum4OpRemove.
-func (v NFSResop4View) Opremove() (x REMOVE4resView, ok bool) {
+// Opremove reads the arm that is there if Resop is NFSOpnum4Remove.
+func (v NFSResop4View) Opremove() (x Remove4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpRemove:
-		return REMOVE4resView(v[4:]), true
+	case NFSOpnum4Remove:
+		return Remove4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oprename reads the arm that is there if Resop is NFSOpnum4OpRename.
-func (v NFSResop4View) Oprename() (x RENAME4resView, ok bool) {
+// Oprename reads the arm that is there if Resop is NFSOpnum4Rename.
+func (v NFSResop4View) Oprename() (x Rename4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpRename:
-		return RENAME4resView(v[4:]), true
+	case NFSOpnum4Rename:
+		return Rename4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Oprenew reads the arm that is there if Resop is NFSOpnum4OpRenew.
-func (v NFSResop4View) Oprenew() (x RENEW4resView, ok bool) {
+// Oprenew reads the arm that is there if Resop is NFSOpnum4Renew.
+func (v NFSResop4View) Oprenew() (x Renew4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpRenew:
-		return RENEW4resView(v[4:8:8]), true
+	case NFSOpnum4Renew:
+		return Renew4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Oprestorefh reads the arm that is there if Resop is NFSOpnum4OpRestorefh.
-func (v NFSResop4View) Oprestorefh() (x RESTOREFH4resView, ok bool) {
+// Oprestorefh reads the arm that is there if Resop is NFSOpnum4Restorefh.
+func (v NFSResop4View) Oprestorefh() (x Restorefh4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpRestorefh:
-		return RESTOREFH4resView(v[4:8:8]), true
+	case NFSOpnum4Restorefh:
+		return Restorefh4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opsavefh reads the arm that is there if Resop is NFSOpnum4OpSavefh.
-func (v NFSResop4View) Opsavefh() (x SAVEFH4resView, ok bool) {
+// Opsavefh reads the arm that is there if Resop is NFSOpnum4Savefh.
+func (v NFSResop4View) Opsavefh() (x Savefh4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpSavefh:
-		return SAVEFH4resView(v[4:8:8]), true
+	case NFSOpnum4Savefh:
+		return Savefh4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opsecinfo reads the arm that is there if Resop is NFSOpnum4OpSecinfo.
-func (v NFSResop4View) Opsecinfo() (x SECINFO4resView, ok bool) {
+// Opsecinfo reads the arm that is there if Resop is NFSOpnum4Secinfo.
+func (v NFSResop4View) Opsecinfo() (x Secinfo4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpSecinfo:
-		return SECINFO4resView(v[4:]), true
+	case NFSOpnum4Secinfo:
+		return Secinfo4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opsetattr reads the arm that is there if Resop is NFSOpnum4OpSetattr.
-func (v NFSResop4View) Opsetattr() (x SETATTR4resView, ok bool) {
+// Opsetattr reads the arm that is there if Resop is NFSOpnum4Setattr.
+func (v NFSResop4View) Opsetattr() (x Setattr4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpSetattr:
-		return SETATTR4resView(v[4:]), true
+	case NFSOpnum4Setattr:
+		return Setattr4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// Opsetclientid reads the arm that is there if Resop is NFSOpnum4OpSetclientid.
-func (v NFSResop4View) Opsetclientid() (x SETCLIENTID4resView, ok bool) {
+// Opsetclientid reads the arm that is there if Resop is NFSOpnum4Setclientid.
+func (v NFSResop4View) Opsetclientid() (x Setclientid4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpSetclientid:
-		return SETCLIENTID4resView(v[4:]), true
+	case NFSOpnum4Setclientid:
+		return Setclientid4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// OpsetclientidConfirm reads the arm that is there if Resop is NFSOpnum4OpSetclientidConfirm.
-func (v NFSResop4View) OpsetclientidConfirm() (x SetclientidCONFIRM4resView, ok bool) {
+// OpsetclientidConfirm reads the arm that is there if Resop is NFSOpnum4SetclientidConfirm.
+func (v NFSResop4View) OpsetclientidConfirm() (x SetclientidConfirm4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpSetclientidConfirm:
-		return SetclientidCONFIRM4resView(v[4:8:8]), true
+	case NFSOpnum4SetclientidConfirm:
+		return SetclientidConfirm4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opverify reads the arm that is there if Resop is NFSOpnum4OpVerify.
-func (v NFSResop4View) Opverify() (x VERIFY4resView, ok bool) {
+// Opverify reads the arm that is there if Resop is NFSOpnum4Verify.
+func (v NFSResop4View) Opverify() (x Verify4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpVerify:
-		return VERIFY4resView(v[4:8:8]), true
+	case NFSOpnum4Verify:
+		return Verify4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opwrite reads the arm that is there if Resop is NFSOpnum4OpWrite.
-func (v NFSResop4View) Opwrite() (x WRITE4resView, ok bool) {
+// Opwrite reads the arm that is there if Resop is NFSOpnum4Write.
+func (v NFSResop4View) Opwrite() (x Write4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpWrite:
-		return WRITE4resView(v[4:]), true
+	case NFSOpnum4Write:
+		return Write4ResView(v[4:]), true
 	}
 	return x, false
 }
 
-// OpreleaseLockowner reads the arm that is there if Resop is NFSOpnum4OpReleaseLockowner.
-func (v NFSResop4View) OpreleaseLockowner() (x ReleaseLOCKOWNER4resView, ok bool) {
+// OpreleaseLockowner reads the arm that is there if Resop is NFSOpnum4ReleaseLockowner.
+func (v NFSResop4View) OpreleaseLockowner() (x ReleaseLockowner4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpReleaseLockowner:
-		return ReleaseLOCKOWNER4resView(v[4:8:8]), true
+	case NFSOpnum4ReleaseLockowner:
+		return ReleaseLockowner4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// Opillegal reads the arm that is there if Resop is NFSOpnum4OpIllegal.
-func (v NFSResop4View) Opillegal() (x ILLEGAL4resView, ok bool) {
+// Opillegal reads the arm that is there if Resop is NFSOpnum4Illegal.
+func (v NFSResop4View) Opillegal() (x Illegal4ResView, ok bool) {
 	switch v.Resop() {
-	case NFSOpnum4OpIllegal:
-		return ILLEGAL4resView(v[4:8:8]), true
+	case NFSOpnum4Illegal:
+		return Illegal4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// COMPOUND4argsView reads a COMPOUND4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked COMPOUND4args; see package xdr.
-type COMPOUND4argsView []byte
+// Compound4ArgsView reads a Compound4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Compound4Args; see package xdr.
+type Compound4ArgsView []byte
 
 // Tag reads field tag.
-func (v COMPOUND4argsView) Tag() Utf8strCs {
-	return Utf8strCs(xdr.ViewOpaque(v, 0))
+func (v Compound4ArgsView) Tag() UTF8StrCs {
+	return UTF8StrCs(xdr.ViewOpaque(v, 0))
 }
 
 // Minorversion reads field minorversion.
-func (v COMPOUND4argsView) Minorversion() uint32 {
+func (v Compound4ArgsView) Minorversion() uint32 {
 	off := xdr.SkipOpaque(v, 0)
 	return xdr.Uint32(v, off)
 }
 
 // Argarray reads field argarray.
-func (v COMPOUND4argsView) Argarray() iter.Seq2[int, NFSArgop4View] {
+func (v Compound4ArgsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 	return func(yield func(int, NFSArgop4View) bool) {
 		off := xdr.SkipOpaque(v, 0)
 		off += 8
@@ -2690,22 +2690,22 @@ func (v COMPOUND4argsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 	}
 }
 
-// COMPOUND4resView reads a COMPOUND4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked COMPOUND4res; see package xdr.
-type COMPOUND4resView []byte
+// Compound4ResView reads a Compound4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked Compound4Res; see package xdr.
+type Compound4ResView []byte
 
 // Status reads field status.
-func (v COMPOUND4resView) Status() Nfsstat4 {
+func (v Compound4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
 // Tag reads field tag.
-func (v COMPOUND4resView) Tag() Utf8strCs {
-	return Utf8strCs(xdr.ViewOpaque(v, 4))
+func (v Compound4ResView) Tag() UTF8StrCs {
+	return UTF8StrCs(xdr.ViewOpaque(v, 4))
 }
 
 // Resarray reads field resarray.
-func (v COMPOUND4resView) Resarray() iter.Seq2[int, NFSResop4View] {
+func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 	return func(yield func(int, NFSResop4View) bool) {
 		off := xdr.SkipOpaque(v, 4)
 		off += 4
@@ -2718,17 +2718,17 @@ func (v COMPOUND4resView) Resarray() iter.Seq2[int, NFSResop4View] {
 	}
 }
 
-// CbGETATTR4argsView reads a CbGETATTR4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbGETATTR4args; see package xdr.
-type CbGETATTR4argsView []byte
+// CbGetattr4ArgsView reads a CbGetattr4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbGetattr4Args; see package xdr.
+type CbGetattr4ArgsView []byte
 
 // Fh reads field fh.
-func (v CbGETATTR4argsView) Fh() NFSFh4 {
+func (v CbGetattr4ArgsView) Fh() NFSFh4 {
 	return NFSFh4(xdr.ViewOpaque(v, 0))
 }
 
 // AttrRequest reads field attr_request.
-func (v CbGETATTR4argsView) AttrRequest() iter.Seq2[int, uint32] {
+func (v CbGetattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := xdr.SkipOpaque(v, 0)
 		n := int(xdr.Uint32(v, off))
@@ -2741,67 +2741,67 @@ func (v CbGETATTR4argsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// CbGETATTR4resokView reads a CbGETATTR4resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbGETATTR4resok; see package xdr.
-type CbGETATTR4resokView []byte
+// CbGetattr4ResokView reads a CbGetattr4Resok field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbGetattr4Resok; see package xdr.
+type CbGetattr4ResokView []byte
 
 // ObjAttributes reads field obj_attributes.
-func (v CbGETATTR4resokView) ObjAttributes() Fattr4View {
+func (v CbGetattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// CbGETATTR4resView reads a CbGETATTR4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbGETATTR4res; see package xdr.
-type CbGETATTR4resView []byte
+// CbGetattr4ResView reads a CbGetattr4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbGetattr4Res; see package xdr.
+type CbGetattr4ResView []byte
 
 // Status reads the discriminant.
-func (v CbGETATTR4resView) Status() Nfsstat4 {
+func (v CbGetattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4Nfs4Ok.
-func (v CbGETATTR4resView) Resok4() (x CbGETATTR4resokView, ok bool) {
+// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+func (v CbGetattr4ResView) Resok4() (x CbGetattr4ResokView, ok bool) {
 	switch v.Status() {
-	case Nfsstat4Nfs4Ok:
-		return CbGETATTR4resokView(v[4:]), true
+	case Nfsstat4OK:
+		return CbGetattr4ResokView(v[4:]), true
 	}
 	return x, false
 }
 
-// CbRECALL4argsView reads a CbRECALL4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbRECALL4args; see package xdr.
-type CbRECALL4argsView []byte
+// CbRecall4ArgsView reads a CbRecall4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbRecall4Args; see package xdr.
+type CbRecall4ArgsView []byte
 
 // Stateid reads field stateid.
-func (v CbRECALL4argsView) Stateid() Stateid4View {
+func (v CbRecall4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
 // Truncate reads field truncate.
-func (v CbRECALL4argsView) Truncate() bool {
+func (v CbRecall4ArgsView) Truncate() bool {
 	return xdr.Uint32(v, 16) != 0
 }
 
 // Fh reads field fh.
-func (v CbRECALL4argsView) Fh() NFSFh4 {
+func (v CbRecall4ArgsView) Fh() NFSFh4 {
 	return NFSFh4(xdr.ViewOpaque(v, 20))
 }
 
-// CbRECALL4resView reads a CbRECALL4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbRECALL4res; see package xdr.
-type CbRECALL4resView []byte
+// CbRecall4ResView reads a CbRecall4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbRecall4Res; see package xdr.
+type CbRecall4ResView []byte
 
 // Status reads field status.
-func (v CbRECALL4resView) Status() Nfsstat4 {
+func (v CbRecall4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// CbILLEGAL4resView reads a CbILLEGAL4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbILLEGAL4res; see package xdr.
-type CbILLEGAL4resView []byte
+// CbIllegal4ResView reads a CbIllegal4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbIllegal4Res; see package xdr.
+type CbIllegal4ResView []byte
 
 // Status reads field status.
-func (v CbILLEGAL4resView) Status() Nfsstat4 {
+func (v CbIllegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
@@ -2815,19 +2815,19 @@ func (v NFSCbArgop4View) Argop() uint32 {
 }
 
 // Opcbgetattr reads the arm that is there if Argop is 3.
-func (v NFSCbArgop4View) Opcbgetattr() (x CbGETATTR4argsView, ok bool) {
+func (v NFSCbArgop4View) Opcbgetattr() (x CbGetattr4ArgsView, ok bool) {
 	switch v.Argop() {
 	case 3:
-		return CbGETATTR4argsView(v[4:]), true
+		return CbGetattr4ArgsView(v[4:]), true
 	}
 	return x, false
 }
 
 // Opcbrecall reads the arm that is there if Argop is 4.
-func (v NFSCbArgop4View) Opcbrecall() (x CbRECALL4argsView, ok bool) {
+func (v NFSCbArgop4View) Opcbrecall() (x CbRecall4ArgsView, ok bool) {
 	switch v.Argop() {
 	case 4:
-		return CbRECALL4argsView(v[4:]), true
+		return CbRecall4ArgsView(v[4:]), true
 	}
 	return x, false
 }
@@ -2842,55 +2842,55 @@ func (v NFSCbResop4View) Resop() uint32 {
 }
 
 // Opcbgetattr reads the arm that is there if Resop is 3.
-func (v NFSCbResop4View) Opcbgetattr() (x CbGETATTR4resView, ok bool) {
+func (v NFSCbResop4View) Opcbgetattr() (x CbGetattr4ResView, ok bool) {
 	switch v.Resop() {
 	case 3:
-		return CbGETATTR4resView(v[4:]), true
+		return CbGetattr4ResView(v[4:]), true
 	}
 	return x, false
 }
 
 // Opcbrecall reads the arm that is there if Resop is 4.
-func (v NFSCbResop4View) Opcbrecall() (x CbRECALL4resView, ok bool) {
+func (v NFSCbResop4View) Opcbrecall() (x CbRecall4ResView, ok bool) {
 	switch v.Resop() {
 	case 4:
-		return CbRECALL4resView(v[4:8:8]), true
+		return CbRecall4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
 // Opcbillegal reads the arm that is there if Resop is 10044.
-func (v NFSCbResop4View) Opcbillegal() (x CbILLEGAL4resView, ok bool) {
+func (v NFSCbResop4View) Opcbillegal() (x CbIllegal4ResView, ok bool) {
 	switch v.Resop() {
 	case 10044:
-		return CbILLEGAL4resView(v[4:8:8]), true
+		return CbIllegal4ResView(v[4:8:8]), true
 	}
 	return x, false
 }
 
-// CbCOMPOUND4argsView reads a CbCOMPOUND4args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbCOMPOUND4args; see package xdr.
-type CbCOMPOUND4argsView []byte
+// CbCompound4ArgsView reads a CbCompound4Args field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbCompound4Args; see package xdr.
+type CbCompound4ArgsView []byte
 
 // Tag reads field tag.
-func (v CbCOMPOUND4argsView) Tag() Utf8strCs {
-	return Utf8strCs(xdr.ViewOpaque(v, 0))
+func (v CbCompound4ArgsView) Tag() UTF8StrCs {
+	return UTF8StrCs(xdr.ViewOpaque(v, 0))
 }
 
 // Minorversion reads field minorversion.
-func (v CbCOMPOUND4argsView) Minorversion() uint32 {
+func (v CbCompound4ArgsView) Minorversion() uint32 {
 	off := xdr.SkipOpaque(v, 0)
 	return xdr.Uint32(v, off)
 }
 
 // CallbackIdent reads field callback_ident.
-func (v CbCOMPOUND4argsView) CallbackIdent() uint32 {
+func (v CbCompound4ArgsView) CallbackIdent() uint32 {
 	off := xdr.SkipOpaque(v, 0)
 	return xdr.Uint32(v, off+4)
 }
 
 // Argarray reads field argarray.
-func (v CbCOMPOUND4argsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
+func (v CbCompound4ArgsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 	return func(yield func(int, NFSCbArgop4View) bool) {
 		off := xdr.SkipOpaque(v, 0)
 		off += 12
@@ -2903,22 +2903,22 @@ func (v CbCOMPOUND4argsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 	}
 }
 
-// CbCOMPOUND4resView reads a CbCOMPOUND4res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbCOMPOUND4res; see package xdr.
-type CbCOMPOUND4resView []byte
+// CbCompound4ResView reads a CbCompound4Res field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked CbCompound4Res; see package xdr.
+type CbCompound4ResView []byte
 
 // Status reads field status.
-func (v CbCOMPOUND4resView) Status() Nfsstat4 {
+func (v CbCompound4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
 // Tag reads field tag.
-func (v CbCOMPOUND4resView) Tag() Utf8strCs {
-	return Utf8strCs(xdr.ViewOpaque(v, 4))
+func (v CbCompound4ResView) Tag() UTF8StrCs {
+	return UTF8StrCs(xdr.ViewOpaque(v, 4))
 }
 
 // Resarray reads field resarray.
-func (v CbCOMPOUND4resView) Resarray() iter.Seq2[int, NFSCbResop4View] {
+func (v CbCompound4ResView) Resarray() iter.Seq2[int, NFSCbResop4View] {
 	return func(yield func(int, NFSCbResop4View) bool) {
 		off := xdr.SkipOpaque(v, 4)
 		off += 4
@@ -2974,45 +2974,45 @@ func walkFattr4ACL(c *xdr.Checker, b []byte, off int, yield func(Nfsace4View, er
 	return off, nil
 }
 
-// EachCOMPOUND4argsArgarray iterates over [COMPOUND4args].Argarray of the COMPOUND4args at the front of b. It checks what
+// EachCompound4ArgsArgarray iterates over [Compound4Args].Argarray of the Compound4Args at the front of b. It checks what
 // it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
 // the last pair. There is no element where an arm is not selected or data is absent.
-func EachCOMPOUND4argsArgarray(b []byte) iter.Seq2[NFSArgop4View, error] {
+func EachCompound4ArgsArgarray(b []byte) iter.Seq2[NFSArgop4View, error] {
 	return func(yield func(NFSArgop4View, error) bool) {
-		if _, err := walkCOMPOUND4argsArgarray(new(xdr.Checker), b, 0, yield); err != nil {
+		if _, err := walkCompound4ArgsArgarray(new(xdr.Checker), b, 0, yield); err != nil {
 			var none NFSArgop4View
 			yield(none, err)
 		}
 	}
 }
-func walkCOMPOUND4argsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSArgop4View, error) bool) (int, *xdr.Error) {
+func walkCompound4ArgsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSArgop4View, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Args:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4args:Minorversion")
+		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.COMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
 	}
 	for i := range int(n2) {
 		from := off
 		if off, err = (*NFSArgop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4args:Argarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Args:Argarray[]", i)
 		}
 		if !yield(NFSArgop4View(b[from:off:off]), nil) {
 			return off, nil
@@ -3021,49 +3021,49 @@ func walkCOMPOUND4argsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFS
 	return off, nil
 }
 
-// EachCOMPOUND4resResarray iterates over [COMPOUND4res].Resarray of the COMPOUND4res at the front of b. It checks what
+// EachCompound4ResResarray iterates over [Compound4Res].Resarray of the Compound4Res at the front of b. It checks what
 // it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
 // the last pair. There is no element where an arm is not selected or data is absent.
-func EachCOMPOUND4resResarray(b []byte) iter.Seq2[NFSResop4View, error] {
+func EachCompound4ResResarray(b []byte) iter.Seq2[NFSResop4View, error] {
 	return func(yield func(NFSResop4View, error) bool) {
-		if _, err := walkCOMPOUND4resResarray(new(xdr.Checker), b, 0, yield); err != nil {
+		if _, err := walkCompound4ResResarray(new(xdr.Checker), b, 0, yield); err != nil {
 			var none NFSResop4View
 			yield(none, err)
 		}
 	}
 }
-func walkCOMPOUND4resResarray(c *xdr.Checker, b []byte, off int, yield func(NFSResop4View, error) bool) (int, *xdr.Error) {
+func walkCompound4ResResarray(c *xdr.Checker, b []byte, off int, yield func(NFSResop4View, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Res:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
 	}
 	for i := range int(n2) {
 		from := off
 		if off, err = (*NFSResop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4res:Resarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Res:Resarray[]", i)
 		}
 		if !yield(NFSResop4View(b[from:off:off]), nil) {
 			return off, nil
@@ -3072,45 +3072,45 @@ func walkCOMPOUND4resResarray(c *xdr.Checker, b []byte, off int, yield func(NFSR
 	return off, nil
 }
 
-// EachCbCOMPOUND4argsArgarray iterates over [CbCOMPOUND4args].Argarray of the CbCOMPOUND4args at the front of b. It checks what
+// EachCbCompound4ArgsArgarray iterates over [CbCompound4Args].Argarray of the CbCompound4Args at the front of b. It checks what
 // it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
 // the last pair. There is no element where an arm is not selected or data is absent.
-func EachCbCOMPOUND4argsArgarray(b []byte) iter.Seq2[NFSCbArgop4View, error] {
+func EachCbCompound4ArgsArgarray(b []byte) iter.Seq2[NFSCbArgop4View, error] {
 	return func(yield func(NFSCbArgop4View, error) bool) {
-		if _, err := walkCbCOMPOUND4argsArgarray(new(xdr.Checker), b, 0, yield); err != nil {
+		if _, err := walkCbCompound4ArgsArgarray(new(xdr.Checker), b, 0, yield); err != nil {
 			var none NFSCbArgop4View
 			yield(none, err)
 		}
 	}
 }
-func walkCbCOMPOUND4argsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbArgop4View, error) bool) (int, *xdr.Error) {
+func walkCbCompound4ArgsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbArgop4View, error) bool) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Args:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.CbCOMPOUND4args:Minorversion")
+		return 0, xdr.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
 	}
 	for i := range int(n2) {
 		from := off
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -3118,55 +3118,55 @@ func walkCbCOMPOUND4argsArgarray(c *xdr.Checker, b []byte, off int, yield func(N
 		switch kind {
 		case 3:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n3 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			off += xdr.Padded(int(n3))
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			w = b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			off += int(n4) * 4
 		case 4:
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Stateid.Seqid", i)
+				return 0, xdr.Short(b, off, 24, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Stateid.Seqid", i)
 			}
 			w := b[off : off+24 : off+24]
 			word := binary.BigEndian.Uint32(w[16:20])
 			if word > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Truncate", i)
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
 			}
 			n5 := binary.BigEndian.Uint32(w[20:24])
 			off += 24
 			if n5 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n5)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			off += xdr.Padded(int(n5))
 		case 10044:
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 		if !yield(NFSCbArgop4View(b[from:off:off]), nil) {
 			return off, nil
@@ -3175,49 +3175,49 @@ func walkCbCOMPOUND4argsArgarray(c *xdr.Checker, b []byte, off int, yield func(N
 	return off, nil
 }
 
-// EachCbCOMPOUND4resResarray iterates over [CbCOMPOUND4res].Resarray of the CbCOMPOUND4res at the front of b. It checks what
+// EachCbCompound4ResResarray iterates over [CbCompound4Res].Resarray of the CbCompound4Res at the front of b. It checks what
 // it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
 // the last pair. There is no element where an arm is not selected or data is absent.
-func EachCbCOMPOUND4resResarray(b []byte) iter.Seq2[NFSCbResop4View, error] {
+func EachCbCompound4ResResarray(b []byte) iter.Seq2[NFSCbResop4View, error] {
 	return func(yield func(NFSCbResop4View, error) bool) {
-		if _, err := walkCbCOMPOUND4resResarray(new(xdr.Checker), b, 0, yield); err != nil {
+		if _, err := walkCbCompound4ResResarray(new(xdr.Checker), b, 0, yield); err != nil {
 			var none NFSCbResop4View
 			yield(none, err)
 		}
 	}
 }
-func walkCbCOMPOUND4resResarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbResop4View, error) bool) (int, *xdr.Error) {
+func walkCbCompound4ResResarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbResop4View, error) bool) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Res:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
 	}
 	for i := range int(n2) {
 		from := off
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -3226,64 +3226,64 @@ func walkCbCOMPOUND4resResarray(c *xdr.Checker, b []byte, off int, yield func(NF
 		case 3:
 			var kind2 Nfsstat4
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			kind2 = enum2
 			off += 4
 			switch kind2 {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				w := b[off : off+4 : off+4]
 				n3 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				off += int(n3) * 4
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				w = b[off : off+4 : off+4]
 				n4 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				off += xdr.Padded(int(n4))
 			default:
 			}
 		case 4:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			off += 4
 		case 10044:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			off += 4
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 		if !yield(NFSCbResop4View(b[from:off:off]), nil) {
 			return off, nil

@@ -51,18 +51,18 @@ import (
 
 // The constants, under their XDR names.
 const (
-	Nfs4Fhsize                  = 128                  // NFS4_FHSIZE
-	Nfs4VerifierSize            = 8                    // NFS4_VERIFIER_SIZE
-	Nfs4OtherSize               = 12                   // NFS4_OTHER_SIZE
-	Nfs4OpaqueLimit             = 1024                 // NFS4_OPAQUE_LIMIT
-	Nfs4Int64Max                = 9223372036854775807  // NFS4_INT64_MAX
-	Nfs4Uint64Max               = 18446744073709551615 // NFS4_UINT64_MAX
-	Nfs4Int32Max                = 2147483647           // NFS4_INT32_MAX
-	Nfs4Uint32Max               = 4294967295           // NFS4_UINT32_MAX
-	Acl4SupportAllowACL         = 1                    // ACL4_SUPPORT_ALLOW_ACL
-	Acl4SupportDenyACL          = 2                    // ACL4_SUPPORT_DENY_ACL
-	Acl4SupportAuditACL         = 4                    // ACL4_SUPPORT_AUDIT_ACL
-	Acl4SupportAlarmACL         = 8                    // ACL4_SUPPORT_ALARM_ACL
+	NFS4Fhsize                  = 128                  // NFS4_FHSIZE
+	NFS4VerifierSize            = 8                    // NFS4_VERIFIER_SIZE
+	NFS4OtherSize               = 12                   // NFS4_OTHER_SIZE
+	NFS4OpaqueLimit             = 1024                 // NFS4_OPAQUE_LIMIT
+	NFS4Int64Max                = 9223372036854775807  // NFS4_INT64_MAX
+	NFS4Uint64Max               = 18446744073709551615 // NFS4_UINT64_MAX
+	NFS4Int32Max                = 2147483647           // NFS4_INT32_MAX
+	NFS4Uint32Max               = 4294967295           // NFS4_UINT32_MAX
+	ACL4SupportAllowACL         = 1                    // ACL4_SUPPORT_ALLOW_ACL
+	ACL4SupportDenyACL          = 2                    // ACL4_SUPPORT_DENY_ACL
+	ACL4SupportAuditACL         = 4                    // ACL4_SUPPORT_AUDIT_ACL
+	ACL4SupportAlarmACL         = 8                    // ACL4_SUPPORT_ALARM_ACL
 	Ace4AccessAllowedAceType    = 0                    // ACE4_ACCESS_ALLOWED_ACE_TYPE
 	Ace4AccessDeniedAceType     = 1                    // ACE4_ACCESS_DENIED_ACE_TYPE
 	Ace4SystemAuditAceType      = 2                    // ACE4_SYSTEM_AUDIT_ACE_TYPE
@@ -192,37 +192,37 @@ type NFSFtype4 int32
 
 // The enumerators of NFSFtype4.
 const (
-	NFSFtype4Nf4reg       NFSFtype4 = 1 // NF4REG: Regular File
-	NFSFtype4Nf4dir       NFSFtype4 = 2 // NF4DIR: Directory
-	NFSFtype4Nf4blk       NFSFtype4 = 3 // NF4BLK: Special File - block device
-	NFSFtype4Nf4chr       NFSFtype4 = 4 // NF4CHR: Special File - character device
-	NFSFtype4Nf4lnk       NFSFtype4 = 5 // NF4LNK: Symbolic Link
-	NFSFtype4Nf4sock      NFSFtype4 = 6 // NF4SOCK: Special File - socket
-	NFSFtype4Nf4fifo      NFSFtype4 = 7 // NF4FIFO: Special File - fifo
-	NFSFtype4Nf4attrdir   NFSFtype4 = 8 // NF4ATTRDIR: Attribute Directory
-	NFSFtype4Nf4namedattr NFSFtype4 = 9 // NF4NAMEDATTR: Named Attribute
+	NFSFtype4Reg       NFSFtype4 = 1 // NF4REG: Regular File
+	NFSFtype4Dir       NFSFtype4 = 2 // NF4DIR: Directory
+	NFSFtype4Blk       NFSFtype4 = 3 // NF4BLK: Special File - block device
+	NFSFtype4Chr       NFSFtype4 = 4 // NF4CHR: Special File - character device
+	NFSFtype4Lnk       NFSFtype4 = 5 // NF4LNK: Symbolic Link
+	NFSFtype4Sock      NFSFtype4 = 6 // NF4SOCK: Special File - socket
+	NFSFtype4Fifo      NFSFtype4 = 7 // NF4FIFO: Special File - fifo
+	NFSFtype4Attrdir   NFSFtype4 = 8 // NF4ATTRDIR: Attribute Directory
+	NFSFtype4Namedattr NFSFtype4 = 9 // NF4NAMEDATTR: Named Attribute
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v NFSFtype4) String() string {
 	switch v {
-	case NFSFtype4Nf4reg:
+	case NFSFtype4Reg:
 		return "NF4REG"
-	case NFSFtype4Nf4dir:
+	case NFSFtype4Dir:
 		return "NF4DIR"
-	case NFSFtype4Nf4blk:
+	case NFSFtype4Blk:
 		return "NF4BLK"
-	case NFSFtype4Nf4chr:
+	case NFSFtype4Chr:
 		return "NF4CHR"
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		return "NF4LNK"
-	case NFSFtype4Nf4sock:
+	case NFSFtype4Sock:
 		return "NF4SOCK"
-	case NFSFtype4Nf4fifo:
+	case NFSFtype4Fifo:
 		return "NF4FIFO"
-	case NFSFtype4Nf4attrdir:
+	case NFSFtype4Attrdir:
 		return "NF4ATTRDIR"
-	case NFSFtype4Nf4namedattr:
+	case NFSFtype4Namedattr:
 		return "NF4NAMEDATTR"
 	}
 	return "nfs_ftype4(" + strconv.Itoa(int(v)) + ")"
@@ -355,208 +355,208 @@ type Nfsstat4 int32
 
 // The enumerators of Nfsstat4.
 const (
-	Nfsstat4Nfs4Ok                   Nfsstat4 = 0     // NFS4_OK: everything is okay
-	Nfsstat4Nfs4errPerm              Nfsstat4 = 1     // NFS4ERR_PERM: caller not privileged
-	Nfsstat4Nfs4errNoent             Nfsstat4 = 2     // NFS4ERR_NOENT: no such file/directory
-	Nfsstat4Nfs4errIo                Nfsstat4 = 5     // NFS4ERR_IO: hard I/O error
-	Nfsstat4Nfs4errNxio              Nfsstat4 = 6     // NFS4ERR_NXIO: no such device
-	Nfsstat4Nfs4errAccess            Nfsstat4 = 13    // NFS4ERR_ACCESS: access denied
-	Nfsstat4Nfs4errExist             Nfsstat4 = 17    // NFS4ERR_EXIST: file already exists
-	Nfsstat4Nfs4errXdev              Nfsstat4 = 18    // NFS4ERR_XDEV: different file systems
-	Nfsstat4Nfs4errNotdir            Nfsstat4 = 20    // NFS4ERR_NOTDIR: should be a directory
-	Nfsstat4Nfs4errIsdir             Nfsstat4 = 21    // NFS4ERR_ISDIR: should not be directory
-	Nfsstat4Nfs4errInval             Nfsstat4 = 22    // NFS4ERR_INVAL: invalid argument
-	Nfsstat4Nfs4errFbig              Nfsstat4 = 27    // NFS4ERR_FBIG: file exceeds server max
-	Nfsstat4Nfs4errNospc             Nfsstat4 = 28    // NFS4ERR_NOSPC: no space on file system
-	Nfsstat4Nfs4errRofs              Nfsstat4 = 30    // NFS4ERR_ROFS: read-only file system
-	Nfsstat4Nfs4errMlink             Nfsstat4 = 31    // NFS4ERR_MLINK: too many hard links
-	Nfsstat4Nfs4errNametoolong       Nfsstat4 = 63    // NFS4ERR_NAMETOOLONG: name exceeds server max
-	Nfsstat4Nfs4errNotempty          Nfsstat4 = 66    // NFS4ERR_NOTEMPTY: directory not empty
-	Nfsstat4Nfs4errDquot             Nfsstat4 = 69    // NFS4ERR_DQUOT: hard quota limit reached
-	Nfsstat4Nfs4errStale             Nfsstat4 = 70    // NFS4ERR_STALE: file no longer exists
-	Nfsstat4Nfs4errBadhandle         Nfsstat4 = 10001 // NFS4ERR_BADHANDLE: Illegal filehandle
-	Nfsstat4Nfs4errBadCookie         Nfsstat4 = 10003 // NFS4ERR_BAD_COOKIE: READDIR cookie is stale
-	Nfsstat4Nfs4errNotsupp           Nfsstat4 = 10004 // NFS4ERR_NOTSUPP: operation not supported
-	Nfsstat4Nfs4errToosmall          Nfsstat4 = 10005 // NFS4ERR_TOOSMALL: response limit exceeded
-	Nfsstat4Nfs4errServerfault       Nfsstat4 = 10006 // NFS4ERR_SERVERFAULT: undefined server error
-	Nfsstat4Nfs4errBadtype           Nfsstat4 = 10007 // NFS4ERR_BADTYPE: type invalid for CREATE
-	Nfsstat4Nfs4errDelay             Nfsstat4 = 10008 // NFS4ERR_DELAY: file "busy" - retry
-	Nfsstat4Nfs4errSame              Nfsstat4 = 10009 // NFS4ERR_SAME: nverify says attrs same
-	Nfsstat4Nfs4errDenied            Nfsstat4 = 10010 // NFS4ERR_DENIED: lock unavailable
-	Nfsstat4Nfs4errExpired           Nfsstat4 = 10011 // NFS4ERR_EXPIRED: lock lease expired
-	Nfsstat4Nfs4errLocked            Nfsstat4 = 10012 // NFS4ERR_LOCKED: I/O failed due to lock
-	Nfsstat4Nfs4errGrace             Nfsstat4 = 10013 // NFS4ERR_GRACE: in grace period
-	Nfsstat4Nfs4errFhexpired         Nfsstat4 = 10014 // NFS4ERR_FHEXPIRED: filehandle expired
-	Nfsstat4Nfs4errShareDenied       Nfsstat4 = 10015 // NFS4ERR_SHARE_DENIED: share reserve denied
-	Nfsstat4Nfs4errWrongsec          Nfsstat4 = 10016 // NFS4ERR_WRONGSEC: wrong security flavor
-	Nfsstat4Nfs4errClidInuse         Nfsstat4 = 10017 // NFS4ERR_CLID_INUSE: clientid in use
-	Nfsstat4Nfs4errResource          Nfsstat4 = 10018 // NFS4ERR_RESOURCE: resource exhaustion
-	Nfsstat4Nfs4errMoved             Nfsstat4 = 10019 // NFS4ERR_MOVED: file system relocated
-	Nfsstat4Nfs4errNofilehandle      Nfsstat4 = 10020 // NFS4ERR_NOFILEHANDLE: current FH is not set
-	Nfsstat4Nfs4errMinorVersMismatch Nfsstat4 = 10021 // NFS4ERR_MINOR_VERS_MISMATCH: minor vers not supp
-	Nfsstat4Nfs4errStaleClientid     Nfsstat4 = 10022 // NFS4ERR_STALE_CLIENTID: server has rebooted
-	Nfsstat4Nfs4errStaleStateid      Nfsstat4 = 10023 // NFS4ERR_STALE_STATEID: server has rebooted
-	Nfsstat4Nfs4errOldStateid        Nfsstat4 = 10024 // NFS4ERR_OLD_STATEID: state is out of sync
-	Nfsstat4Nfs4errBadStateid        Nfsstat4 = 10025 // NFS4ERR_BAD_STATEID: incorrect stateid
-	Nfsstat4Nfs4errBadSeqid          Nfsstat4 = 10026 // NFS4ERR_BAD_SEQID: request is out of seq.
-	Nfsstat4Nfs4errNotSame           Nfsstat4 = 10027 // NFS4ERR_NOT_SAME: verify - attrs not same
-	Nfsstat4Nfs4errLockRange         Nfsstat4 = 10028 // NFS4ERR_LOCK_RANGE: lock range not supported
-	Nfsstat4Nfs4errSymlink           Nfsstat4 = 10029 // NFS4ERR_SYMLINK: should be file/directory
-	Nfsstat4Nfs4errRestorefh         Nfsstat4 = 10030 // NFS4ERR_RESTOREFH: no saved filehandle
-	Nfsstat4Nfs4errLeaseMoved        Nfsstat4 = 10031 // NFS4ERR_LEASE_MOVED: some file system moved
-	Nfsstat4Nfs4errAttrnotsupp       Nfsstat4 = 10032 // NFS4ERR_ATTRNOTSUPP: recommended attr not sup
-	Nfsstat4Nfs4errNoGrace           Nfsstat4 = 10033 // NFS4ERR_NO_GRACE: reclaim outside of grace
-	Nfsstat4Nfs4errReclaimBad        Nfsstat4 = 10034 // NFS4ERR_RECLAIM_BAD: reclaim error at server
-	Nfsstat4Nfs4errReclaimConflict   Nfsstat4 = 10035 // NFS4ERR_RECLAIM_CONFLICT: conflict on reclaim
-	Nfsstat4Nfs4errBadxdr            Nfsstat4 = 10036 // NFS4ERR_BADXDR: XDR decode failed
-	Nfsstat4Nfs4errLocksHeld         Nfsstat4 = 10037 // NFS4ERR_LOCKS_HELD: file locks held at CLOSE
-	Nfsstat4Nfs4errOpenmode          Nfsstat4 = 10038 // NFS4ERR_OPENMODE: conflict in OPEN and I/O
-	Nfsstat4Nfs4errBadowner          Nfsstat4 = 10039 // NFS4ERR_BADOWNER: owner translation bad
-	Nfsstat4Nfs4errBadchar           Nfsstat4 = 10040 // NFS4ERR_BADCHAR: UTF-8 char not supported
-	Nfsstat4Nfs4errBadname           Nfsstat4 = 10041 // NFS4ERR_BADNAME: name not supported
-	Nfsstat4Nfs4errBadRange          Nfsstat4 = 10042 // NFS4ERR_BAD_RANGE: lock range not supported
-	Nfsstat4Nfs4errLockNotsupp       Nfsstat4 = 10043 // NFS4ERR_LOCK_NOTSUPP: no atomic up/downgrade
-	Nfsstat4Nfs4errOpIllegal         Nfsstat4 = 10044 // NFS4ERR_OP_ILLEGAL: undefined operation
-	Nfsstat4Nfs4errDeadlock          Nfsstat4 = 10045 // NFS4ERR_DEADLOCK: file locking deadlock
-	Nfsstat4Nfs4errFileOpen          Nfsstat4 = 10046 // NFS4ERR_FILE_OPEN: open file blocks op.
-	Nfsstat4Nfs4errAdminRevoked      Nfsstat4 = 10047 // NFS4ERR_ADMIN_REVOKED: lock-owner state revoked
-	Nfsstat4Nfs4errCbPathDown        Nfsstat4 = 10048 // NFS4ERR_CB_PATH_DOWN: callback path down
+	Nfsstat4OK                   Nfsstat4 = 0     // NFS4_OK: everything is okay
+	Nfsstat4ErrPerm              Nfsstat4 = 1     // NFS4ERR_PERM: caller not privileged
+	Nfsstat4ErrNoent             Nfsstat4 = 2     // NFS4ERR_NOENT: no such file/directory
+	Nfsstat4ErrIo                Nfsstat4 = 5     // NFS4ERR_IO: hard I/O error
+	Nfsstat4ErrNxio              Nfsstat4 = 6     // NFS4ERR_NXIO: no such device
+	Nfsstat4ErrAccess            Nfsstat4 = 13    // NFS4ERR_ACCESS: access denied
+	Nfsstat4ErrExist             Nfsstat4 = 17    // NFS4ERR_EXIST: file already exists
+	Nfsstat4ErrXdev              Nfsstat4 = 18    // NFS4ERR_XDEV: different file systems
+	Nfsstat4ErrNotdir            Nfsstat4 = 20    // NFS4ERR_NOTDIR: should be a directory
+	Nfsstat4ErrIsdir             Nfsstat4 = 21    // NFS4ERR_ISDIR: should not be directory
+	Nfsstat4ErrInval             Nfsstat4 = 22    // NFS4ERR_INVAL: invalid argument
+	Nfsstat4ErrFbig              Nfsstat4 = 27    // NFS4ERR_FBIG: file exceeds server max
+	Nfsstat4ErrNospc             Nfsstat4 = 28    // NFS4ERR_NOSPC: no space on file system
+	Nfsstat4ErrRofs              Nfsstat4 = 30    // NFS4ERR_ROFS: read-only file system
+	Nfsstat4ErrMlink             Nfsstat4 = 31    // NFS4ERR_MLINK: too many hard links
+	Nfsstat4ErrNametoolong       Nfsstat4 = 63    // NFS4ERR_NAMETOOLONG: name exceeds server max
+	Nfsstat4ErrNotempty          Nfsstat4 = 66    // NFS4ERR_NOTEMPTY: directory not empty
+	Nfsstat4ErrDquot             Nfsstat4 = 69    // NFS4ERR_DQUOT: hard quota limit reached
+	Nfsstat4ErrStale             Nfsstat4 = 70    // NFS4ERR_STALE: file no longer exists
+	Nfsstat4ErrBadhandle         Nfsstat4 = 10001 // NFS4ERR_BADHANDLE: Illegal filehandle
+	Nfsstat4ErrBadCookie         Nfsstat4 = 10003 // NFS4ERR_BAD_COOKIE: READDIR cookie is stale
+	Nfsstat4ErrNotsupp           Nfsstat4 = 10004 // NFS4ERR_NOTSUPP: operation not supported
+	Nfsstat4ErrToosmall          Nfsstat4 = 10005 // NFS4ERR_TOOSMALL: response limit exceeded
+	Nfsstat4ErrServerfault       Nfsstat4 = 10006 // NFS4ERR_SERVERFAULT: undefined server error
+	Nfsstat4ErrBadtype           Nfsstat4 = 10007 // NFS4ERR_BADTYPE: type invalid for CREATE
+	Nfsstat4ErrDelay             Nfsstat4 = 10008 // NFS4ERR_DELAY: file "busy" - retry
+	Nfsstat4ErrSame              Nfsstat4 = 10009 // NFS4ERR_SAME: nverify says attrs same
+	Nfsstat4ErrDenied            Nfsstat4 = 10010 // NFS4ERR_DENIED: lock unavailable
+	Nfsstat4ErrExpired           Nfsstat4 = 10011 // NFS4ERR_EXPIRED: lock lease expired
+	Nfsstat4ErrLocked            Nfsstat4 = 10012 // NFS4ERR_LOCKED: I/O failed due to lock
+	Nfsstat4ErrGrace             Nfsstat4 = 10013 // NFS4ERR_GRACE: in grace period
+	Nfsstat4ErrFhexpired         Nfsstat4 = 10014 // NFS4ERR_FHEXPIRED: filehandle expired
+	Nfsstat4ErrShareDenied       Nfsstat4 = 10015 // NFS4ERR_SHARE_DENIED: share reserve denied
+	Nfsstat4ErrWrongsec          Nfsstat4 = 10016 // NFS4ERR_WRONGSEC: wrong security flavor
+	Nfsstat4ErrClidInuse         Nfsstat4 = 10017 // NFS4ERR_CLID_INUSE: clientid in use
+	Nfsstat4ErrResource          Nfsstat4 = 10018 // NFS4ERR_RESOURCE: resource exhaustion
+	Nfsstat4ErrMoved             Nfsstat4 = 10019 // NFS4ERR_MOVED: file system relocated
+	Nfsstat4ErrNofilehandle      Nfsstat4 = 10020 // NFS4ERR_NOFILEHANDLE: current FH is not set
+	Nfsstat4ErrMinorVersMismatch Nfsstat4 = 10021 // NFS4ERR_MINOR_VERS_MISMATCH: minor vers not supp
+	Nfsstat4ErrStaleClientid     Nfsstat4 = 10022 // NFS4ERR_STALE_CLIENTID: server has rebooted
+	Nfsstat4ErrStaleStateid      Nfsstat4 = 10023 // NFS4ERR_STALE_STATEID: server has rebooted
+	Nfsstat4ErrOldStateid        Nfsstat4 = 10024 // NFS4ERR_OLD_STATEID: state is out of sync
+	Nfsstat4ErrBadStateid        Nfsstat4 = 10025 // NFS4ERR_BAD_STATEID: incorrect stateid
+	Nfsstat4ErrBadSeqid          Nfsstat4 = 10026 // NFS4ERR_BAD_SEQID: request is out of seq.
+	Nfsstat4ErrNotSame           Nfsstat4 = 10027 // NFS4ERR_NOT_SAME: verify - attrs not same
+	Nfsstat4ErrLockRange         Nfsstat4 = 10028 // NFS4ERR_LOCK_RANGE: lock range not supported
+	Nfsstat4ErrSymlink           Nfsstat4 = 10029 // NFS4ERR_SYMLINK: should be file/directory
+	Nfsstat4ErrRestorefh         Nfsstat4 = 10030 // NFS4ERR_RESTOREFH: no saved filehandle
+	Nfsstat4ErrLeaseMoved        Nfsstat4 = 10031 // NFS4ERR_LEASE_MOVED: some file system moved
+	Nfsstat4ErrAttrnotsupp       Nfsstat4 = 10032 // NFS4ERR_ATTRNOTSUPP: recommended attr not sup
+	Nfsstat4ErrNoGrace           Nfsstat4 = 10033 // NFS4ERR_NO_GRACE: reclaim outside of grace
+	Nfsstat4ErrReclaimBad        Nfsstat4 = 10034 // NFS4ERR_RECLAIM_BAD: reclaim error at server
+	Nfsstat4ErrReclaimConflict   Nfsstat4 = 10035 // NFS4ERR_RECLAIM_CONFLICT: conflict on reclaim
+	Nfsstat4ErrBadxdr            Nfsstat4 = 10036 // NFS4ERR_BADXDR: XDR decode failed
+	Nfsstat4ErrLocksHeld         Nfsstat4 = 10037 // NFS4ERR_LOCKS_HELD: file locks held at CLOSE
+	Nfsstat4ErrOpenmode          Nfsstat4 = 10038 // NFS4ERR_OPENMODE: conflict in OPEN and I/O
+	Nfsstat4ErrBadowner          Nfsstat4 = 10039 // NFS4ERR_BADOWNER: owner translation bad
+	Nfsstat4ErrBadchar           Nfsstat4 = 10040 // NFS4ERR_BADCHAR: UTF-8 char not supported
+	Nfsstat4ErrBadname           Nfsstat4 = 10041 // NFS4ERR_BADNAME: name not supported
+	Nfsstat4ErrBadRange          Nfsstat4 = 10042 // NFS4ERR_BAD_RANGE: lock range not supported
+	Nfsstat4ErrLockNotsupp       Nfsstat4 = 10043 // NFS4ERR_LOCK_NOTSUPP: no atomic up/downgrade
+	Nfsstat4ErrOpIllegal         Nfsstat4 = 10044 // NFS4ERR_OP_ILLEGAL: undefined operation
+	Nfsstat4ErrDeadlock          Nfsstat4 = 10045 // NFS4ERR_DEADLOCK: file locking deadlock
+	Nfsstat4ErrFileOpen          Nfsstat4 = 10046 // NFS4ERR_FILE_OPEN: open file blocks op.
+	Nfsstat4ErrAdminRevoked      Nfsstat4 = 10047 // NFS4ERR_ADMIN_REVOKED: lock-owner state revoked
+	Nfsstat4ErrCbPathDown        Nfsstat4 = 10048 // NFS4ERR_CB_PATH_DOWN: callback path down
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v Nfsstat4) String() string {
 	switch v {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		return "NFS4_OK"
-	case Nfsstat4Nfs4errPerm:
+	case Nfsstat4ErrPerm:
 		return "NFS4ERR_PERM"
-	case Nfsstat4Nfs4errNoent:
+	case Nfsstat4ErrNoent:
 		return "NFS4ERR_NOENT"
-	case Nfsstat4Nfs4errIo:
+	case Nfsstat4ErrIo:
 		return "NFS4ERR_IO"
-	case Nfsstat4Nfs4errNxio:
+	case Nfsstat4ErrNxio:
 		return "NFS4ERR_NXIO"
-	case Nfsstat4Nfs4errAccess:
+	case Nfsstat4ErrAccess:
 		return "NFS4ERR_ACCESS"
-	case Nfsstat4Nfs4errExist:
+	case Nfsstat4ErrExist:
 		return "NFS4ERR_EXIST"
-	case Nfsstat4Nfs4errXdev:
+	case Nfsstat4ErrXdev:
 		return "NFS4ERR_XDEV"
-	case Nfsstat4Nfs4errNotdir:
+	case Nfsstat4ErrNotdir:
 		return "NFS4ERR_NOTDIR"
-	case Nfsstat4Nfs4errIsdir:
+	case Nfsstat4ErrIsdir:
 		return "NFS4ERR_ISDIR"
-	case Nfsstat4Nfs4errInval:
+	case Nfsstat4ErrInval:
 		return "NFS4ERR_INVAL"
-	case Nfsstat4Nfs4errFbig:
+	case Nfsstat4ErrFbig:
 		return "NFS4ERR_FBIG"
-	case Nfsstat4Nfs4errNospc:
+	case Nfsstat4ErrNospc:
 		return "NFS4ERR_NOSPC"
-	case Nfsstat4Nfs4errRofs:
+	case Nfsstat4ErrRofs:
 		return "NFS4ERR_ROFS"
-	case Nfsstat4Nfs4errMlink:
+	case Nfsstat4ErrMlink:
 		return "NFS4ERR_MLINK"
-	case Nfsstat4Nfs4errNametoolong:
+	case Nfsstat4ErrNametoolong:
 		return "NFS4ERR_NAMETOOLONG"
-	case Nfsstat4Nfs4errNotempty:
+	case Nfsstat4ErrNotempty:
 		return "NFS4ERR_NOTEMPTY"
-	case Nfsstat4Nfs4errDquot:
+	case Nfsstat4ErrDquot:
 		return "NFS4ERR_DQUOT"
-	case Nfsstat4Nfs4errStale:
+	case Nfsstat4ErrStale:
 		return "NFS4ERR_STALE"
-	case Nfsstat4Nfs4errBadhandle:
+	case Nfsstat4ErrBadhandle:
 		return "NFS4ERR_BADHANDLE"
-	case Nfsstat4Nfs4errBadCookie:
+	case Nfsstat4ErrBadCookie:
 		return "NFS4ERR_BAD_COOKIE"
-	case Nfsstat4Nfs4errNotsupp:
+	case Nfsstat4ErrNotsupp:
 		return "NFS4ERR_NOTSUPP"
-	case Nfsstat4Nfs4errToosmall:
+	case Nfsstat4ErrToosmall:
 		return "NFS4ERR_TOOSMALL"
-	case Nfsstat4Nfs4errServerfault:
+	case Nfsstat4ErrServerfault:
 		return "NFS4ERR_SERVERFAULT"
-	case Nfsstat4Nfs4errBadtype:
+	case Nfsstat4ErrBadtype:
 		return "NFS4ERR_BADTYPE"
-	case Nfsstat4Nfs4errDelay:
+	case Nfsstat4ErrDelay:
 		return "NFS4ERR_DELAY"
-	case Nfsstat4Nfs4errSame:
+	case Nfsstat4ErrSame:
 		return "NFS4ERR_SAME"
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		return "NFS4ERR_DENIED"
-	case Nfsstat4Nfs4errExpired:
+	case Nfsstat4ErrExpired:
 		return "NFS4ERR_EXPIRED"
-	case Nfsstat4Nfs4errLocked:
+	case Nfsstat4ErrLocked:
 		return "NFS4ERR_LOCKED"
-	case Nfsstat4Nfs4errGrace:
+	case Nfsstat4ErrGrace:
 		return "NFS4ERR_GRACE"
-	case Nfsstat4Nfs4errFhexpired:
+	case Nfsstat4ErrFhexpired:
 		return "NFS4ERR_FHEXPIRED"
-	case Nfsstat4Nfs4errShareDenied:
+	case Nfsstat4ErrShareDenied:
 		return "NFS4ERR_SHARE_DENIED"
-	case Nfsstat4Nfs4errWrongsec:
+	case Nfsstat4ErrWrongsec:
 		return "NFS4ERR_WRONGSEC"
-	case Nfsstat4Nfs4errClidInuse:
+	case Nfsstat4ErrClidInuse:
 		return "NFS4ERR_CLID_INUSE"
-	case Nfsstat4Nfs4errResource:
+	case Nfsstat4ErrResource:
 		return "NFS4ERR_RESOURCE"
-	case Nfsstat4Nfs4errMoved:
+	case Nfsstat4ErrMoved:
 		return "NFS4ERR_MOVED"
-	case Nfsstat4Nfs4errNofilehandle:
+	case Nfsstat4ErrNofilehandle:
 		return "NFS4ERR_NOFILEHANDLE"
-	case Nfsstat4Nfs4errMinorVersMismatch:
+	case Nfsstat4ErrMinorVersMismatch:
 		return "NFS4ERR_MINOR_VERS_MISMATCH"
-	case Nfsstat4Nfs4errStaleClientid:
+	case Nfsstat4ErrStaleClientid:
 		return "NFS4ERR_STALE_CLIENTID"
-	case Nfsstat4Nfs4errStaleStateid:
+	case Nfsstat4ErrStaleStateid:
 		return "NFS4ERR_STALE_STATEID"
-	case Nfsstat4Nfs4errOldStateid:
+	case Nfsstat4ErrOldStateid:
 		return "NFS4ERR_OLD_STATEID"
-	case Nfsstat4Nfs4errBadStateid:
+	case Nfsstat4ErrBadStateid:
 		return "NFS4ERR_BAD_STATEID"
-	case Nfsstat4Nfs4errBadSeqid:
+	case Nfsstat4ErrBadSeqid:
 		return "NFS4ERR_BAD_SEQID"
-	case Nfsstat4Nfs4errNotSame:
+	case Nfsstat4ErrNotSame:
 		return "NFS4ERR_NOT_SAME"
-	case Nfsstat4Nfs4errLockRange:
+	case Nfsstat4ErrLockRange:
 		return "NFS4ERR_LOCK_RANGE"
-	case Nfsstat4Nfs4errSymlink:
+	case Nfsstat4ErrSymlink:
 		return "NFS4ERR_SYMLINK"
-	case Nfsstat4Nfs4errRestorefh:
+	case Nfsstat4ErrRestorefh:
 		return "NFS4ERR_RESTOREFH"
-	case Nfsstat4Nfs4errLeaseMoved:
+	case Nfsstat4ErrLeaseMoved:
 		return "NFS4ERR_LEASE_MOVED"
-	case Nfsstat4Nfs4errAttrnotsupp:
+	case Nfsstat4ErrAttrnotsupp:
 		return "NFS4ERR_ATTRNOTSUPP"
-	case Nfsstat4Nfs4errNoGrace:
+	case Nfsstat4ErrNoGrace:
 		return "NFS4ERR_NO_GRACE"
-	case Nfsstat4Nfs4errReclaimBad:
+	case Nfsstat4ErrReclaimBad:
 		return "NFS4ERR_RECLAIM_BAD"
-	case Nfsstat4Nfs4errReclaimConflict:
+	case Nfsstat4ErrReclaimConflict:
 		return "NFS4ERR_RECLAIM_CONFLICT"
-	case Nfsstat4Nfs4errBadxdr:
+	case Nfsstat4ErrBadxdr:
 		return "NFS4ERR_BADXDR"
-	case Nfsstat4Nfs4errLocksHeld:
+	case Nfsstat4ErrLocksHeld:
 		return "NFS4ERR_LOCKS_HELD"
-	case Nfsstat4Nfs4errOpenmode:
+	case Nfsstat4ErrOpenmode:
 		return "NFS4ERR_OPENMODE"
-	case Nfsstat4Nfs4errBadowner:
+	case Nfsstat4ErrBadowner:
 		return "NFS4ERR_BADOWNER"
-	case Nfsstat4Nfs4errBadchar:
+	case Nfsstat4ErrBadchar:
 		return "NFS4ERR_BADCHAR"
-	case Nfsstat4Nfs4errBadname:
+	case Nfsstat4ErrBadname:
 		return "NFS4ERR_BADNAME"
-	case Nfsstat4Nfs4errBadRange:
+	case Nfsstat4ErrBadRange:
 		return "NFS4ERR_BAD_RANGE"
-	case Nfsstat4Nfs4errLockNotsupp:
+	case Nfsstat4ErrLockNotsupp:
 		return "NFS4ERR_LOCK_NOTSUPP"
-	case Nfsstat4Nfs4errOpIllegal:
+	case Nfsstat4ErrOpIllegal:
 		return "NFS4ERR_OP_ILLEGAL"
-	case Nfsstat4Nfs4errDeadlock:
+	case Nfsstat4ErrDeadlock:
 		return "NFS4ERR_DEADLOCK"
-	case Nfsstat4Nfs4errFileOpen:
+	case Nfsstat4ErrFileOpen:
 		return "NFS4ERR_FILE_OPEN"
-	case Nfsstat4Nfs4errAdminRevoked:
+	case Nfsstat4ErrAdminRevoked:
 		return "NFS4ERR_ADMIN_REVOKED"
-	case Nfsstat4Nfs4errCbPathDown:
+	case Nfsstat4ErrCbPathDown:
 		return "NFS4ERR_CB_PATH_DOWN"
 	}
 	return "nfsstat4(" + strconv.Itoa(int(v)) + ")"
@@ -2281,24 +2281,24 @@ func (v *Seqid4) ResetXDR() {
 	(*v) = 0
 }
 
-// Utf8string is typedef utf8string.
-type Utf8string []byte
+// UTF8String is typedef utf8string.
+type UTF8String []byte
 
-// The extent of Utf8string, which has no largest size below 2 GiB.
+// The extent of UTF8String, which has no largest size below 2 GiB.
 const (
-	Utf8stringMinSize       = 4 // bytes on the wire, at least
-	Utf8stringAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	UTF8StringMinSize       = 4 // bytes on the wire, at least
+	UTF8StringAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *Utf8string) XDRSize() int {
+func (v *UTF8String) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len((*v)))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Utf8string) EncodeXDR(e *xdr.Encoder) error {
+func (v *UTF8String) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -2313,13 +2313,13 @@ func (v *Utf8string) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *Utf8string) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *UTF8String) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *Utf8string) AppendBinary(b []byte) ([]byte, error) {
+func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -2330,12 +2330,12 @@ func (v *Utf8string) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *Utf8string) MarshalBinary() ([]byte, error) {
+func (v *UTF8String) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *Utf8string) UnmarshalBinary(b []byte) error {
+func (v *UTF8String) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -2346,7 +2346,7 @@ func (v *Utf8string) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *Utf8string) CheckXDR(b []byte) (n int, err error) {
+func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -2355,9 +2355,9 @@ func (v *Utf8string) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Utf8string) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Utf8string:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.UTF8String:")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
 		return 0, xdr.Full()
@@ -2370,18 +2370,18 @@ func (v *Utf8string) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *Utf8string) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.Utf8string:")
+		return 0, xdr.Short(b, off, 4, "nfs4.UTF8String:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Utf8string:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.UTF8String:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Utf8string:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.UTF8String:")
 	}
 	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -2389,39 +2389,39 @@ func (v *Utf8string) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *Utf8string) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.Utf8string:")
+		return 0, xdr.Short(b, off, 4, "nfs4.UTF8String:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Utf8string:")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.UTF8String:")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Utf8string:")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.UTF8String:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *Utf8string) ResetXDR() {
+func (v *UTF8String) ResetXDR() {
 	(*v) = nil
 }
 
-// Utf8strCis is typedef utf8str_cis.
-type Utf8strCis = Utf8string
+// UTF8StrCis is typedef utf8str_cis.
+type UTF8StrCis = UTF8String
 
-// Utf8strCs is typedef utf8str_cs.
-type Utf8strCs = Utf8string
+// UTF8StrCs is typedef utf8str_cs.
+type UTF8StrCs = UTF8String
 
-// Utf8strMixed is typedef utf8str_mixed.
-type Utf8strMixed = Utf8string
+// UTF8StrMixed is typedef utf8str_mixed.
+type UTF8StrMixed = UTF8String
 
 // Component4 is typedef component4.
-type Component4 = Utf8strCs
+type Component4 = UTF8StrCs
 
 // Linktext4 is typedef linktext4.
 type Linktext4 []byte
@@ -2553,8 +2553,8 @@ func (v *Linktext4) ResetXDR() {
 	(*v) = nil
 }
 
-// AsciiRequired4 is typedef ascii_REQUIRED4.
-type AsciiRequired4 = Utf8string
+// ASCIIRequired4 is typedef ascii_REQUIRED4.
+type ASCIIRequired4 = UTF8String
 
 // Pathname4 is typedef pathname4.
 type Pathname4 []Component4
@@ -3059,16 +3059,16 @@ type TimeHow4 int32
 
 // The enumerators of TimeHow4.
 const (
-	TimeHow4SetToServerTime4 TimeHow4 = 0 // SET_TO_SERVER_TIME4
-	TimeHow4SetToClientTime4 TimeHow4 = 1 // SET_TO_CLIENT_TIME4
+	TimeHow4ServerTime4 TimeHow4 = 0 // SET_TO_SERVER_TIME4
+	TimeHow4ClientTime4 TimeHow4 = 1 // SET_TO_CLIENT_TIME4
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v TimeHow4) String() string {
 	switch v {
-	case TimeHow4SetToServerTime4:
+	case TimeHow4ServerTime4:
 		return "SET_TO_SERVER_TIME4"
-	case TimeHow4SetToClientTime4:
+	case TimeHow4ClientTime4:
 		return "SET_TO_CLIENT_TIME4"
 	}
 	return "time_how4(" + strconv.Itoa(int(v)) + ")"
@@ -3197,7 +3197,7 @@ func (v *TimeHow4) ResetXDR() {
 // Settime4 is union settime4.
 type Settime4 struct {
 	SetIt TimeHow4 // selects the arm
-	Time  Nfstime4 // where SetIt is TimeHow4SetToClientTime4
+	Time  Nfstime4 // where SetIt is TimeHow4ClientTime4
 }
 
 // The extent of Settime4.
@@ -3210,7 +3210,7 @@ const (
 func (v *Settime4) XDRSize() int {
 	n := 4
 	switch v.SetIt {
-	case TimeHow4SetToClientTime4:
+	case TimeHow4ClientTime4:
 		n += 12
 	default:
 	}
@@ -3286,7 +3286,7 @@ func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
 	off += 4
 	switch v.SetIt {
-	case TimeHow4SetToClientTime4:
+	case TimeHow4ClientTime4:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
@@ -3314,14 +3314,14 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.SetIt {
 		switch v.SetIt {
-		case TimeHow4SetToClientTime4:
+		case TimeHow4ClientTime4:
 			v.Time.ResetXDR()
 		default:
 		}
 		v.SetIt = kind
 	}
 	switch kind {
-	case TimeHow4SetToClientTime4:
+	case TimeHow4ClientTime4:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "nfs4.Settime4:Time.Seconds")
 		}
@@ -3348,7 +3348,7 @@ func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	kind = enum
 	off += 4
 	switch kind {
-	case TimeHow4SetToClientTime4:
+	case TimeHow4ClientTime4:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "nfs4.Settime4:Time.Seconds")
 		}
@@ -3361,7 +3361,7 @@ func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Settime4) ResetXDR() {
 	switch v.SetIt {
-	case TimeHow4SetToClientTime4:
+	case TimeHow4ClientTime4:
 		v.Time.ResetXDR()
 	default:
 	}
@@ -3486,7 +3486,7 @@ func (v *Fsid4) ResetXDR() {
 //
 // File system locations attribute for relocation/migration
 type FsLocation4 struct {
-	Server   []Utf8strCis
+	Server   []UTF8StrCis
 	Rootpath Pathname4
 }
 
@@ -4445,7 +4445,7 @@ type Nfsace4 struct {
 	Type       Acetype4
 	Flag       Aceflag4
 	AccessMask Acemask4
-	Who        Utf8strMixed
+	Who        UTF8StrMixed
 }
 
 // The extent of Nfsace4, which has no largest size below 2 GiB.
@@ -7441,7 +7441,7 @@ func (v *Fattr4Maxwrite) ResetXDR() {
 }
 
 // Fattr4Mimetype is typedef fattr4_mimetype.
-type Fattr4Mimetype = AsciiRequired4
+type Fattr4Mimetype = ASCIIRequired4
 
 // Fattr4Mode is typedef fattr4_mode.
 type Fattr4Mode = Mode4
@@ -7774,10 +7774,10 @@ func (v *Fattr4Numlinks) ResetXDR() {
 }
 
 // Fattr4Owner is typedef fattr4_owner.
-type Fattr4Owner = Utf8strMixed
+type Fattr4Owner = UTF8StrMixed
 
 // Fattr4OwnerGroup is typedef fattr4_owner_group.
-type Fattr4OwnerGroup = Utf8strMixed
+type Fattr4OwnerGroup = UTF8StrMixed
 
 // Fattr4QuotaAvailHard is typedef fattr4_quota_avail_hard.
 type Fattr4QuotaAvailHard uint64
@@ -9431,30 +9431,30 @@ func (v *Stateid4) ResetXDR() {
 	clear(v.Other[:])
 }
 
-// NFSClientId4 is struct nfs_client_id4.
+// NFSClientID4 is struct nfs_client_id4.
 //
 // Client ID
-type NFSClientId4 struct {
+type NFSClientID4 struct {
 	Verifier Verifier4
 	ID       []byte
 }
 
-// The extent of NFSClientId4.
+// The extent of NFSClientID4.
 const (
-	NFSClientId4MinSize       = 12   // bytes on the wire, at least
-	NFSClientId4MaxSize       = 1036 // bytes on the wire, at most
-	NFSClientId4Amplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	NFSClientID4MinSize       = 12   // bytes on the wire, at least
+	NFSClientID4MaxSize       = 1036 // bytes on the wire, at most
+	NFSClientID4Amplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *NFSClientId4) XDRSize() int {
+func (v *NFSClientID4) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.ID))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSClientId4) EncodeXDR(e *xdr.Encoder) error {
+func (v *NFSClientID4) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -9469,13 +9469,13 @@ func (v *NFSClientId4) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *NFSClientId4) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *NFSClientID4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *NFSClientId4) AppendBinary(b []byte) ([]byte, error) {
+func (v *NFSClientID4) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -9486,12 +9486,12 @@ func (v *NFSClientId4) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *NFSClientId4) MarshalBinary() ([]byte, error) {
+func (v *NFSClientID4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *NFSClientId4) UnmarshalBinary(b []byte) error {
+func (v *NFSClientID4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -9502,7 +9502,7 @@ func (v *NFSClientId4) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *NFSClientId4) CheckXDR(b []byte) (n int, err error) {
+func (v *NFSClientID4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -9511,9 +9511,9 @@ func (v *NFSClientId4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSClientId4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.ID) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.ID)), 1024, "nfs4.NFSClientId4:ID")
+		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.ID)), 1024, "nfs4.NFSClientID4:ID")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.ID))) {
 		return 0, xdr.Full()
@@ -9527,22 +9527,22 @@ func (v *NFSClientId4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *NFSClientId4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *NFSClientID4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.NFSClientId4:Verifier")
+		return 0, xdr.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	copy(v.Verifier[:], w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.NFSClientId4:ID")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.NFSClientID4:ID")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSClientId4:ID")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSClientID4:ID")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.NFSClientId4:ID")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.NFSClientID4:ID")
 	}
 	v.ID = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -9550,28 +9550,28 @@ func (v *NFSClientId4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *NFSClientId4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSClientID4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.NFSClientId4:Verifier")
+		return 0, xdr.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.NFSClientId4:ID")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.NFSClientID4:ID")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSClientId4:ID")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSClientID4:ID")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.NFSClientId4:ID")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.NFSClientID4:ID")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *NFSClientId4) ResetXDR() {
+func (v *NFSClientID4) ResetXDR() {
 	clear(v.Verifier[:])
 	v.ID = nil
 }
@@ -10008,24 +10008,24 @@ func (v *NFSLockType4) ResetXDR() {
 	(*v) = 0
 }
 
-// ACCESS4args is struct ACCESS4args.
-type ACCESS4args struct {
+// Access4Args is struct ACCESS4args.
+type Access4Args struct {
 	// CURRENT_FH: object
 	Access uint32
 }
 
-// The extent of ACCESS4args.
+// The extent of Access4Args.
 const (
-	ACCESS4argsFixedSize = 4 // bytes on the wire, always
+	Access4ArgsFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *ACCESS4args) XDRSize() int {
+func (v *Access4Args) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ACCESS4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Access4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10040,13 +10040,13 @@ func (v *ACCESS4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ACCESS4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Access4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *ACCESS4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Access4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10057,12 +10057,12 @@ func (v *ACCESS4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *ACCESS4args) MarshalBinary() ([]byte, error) {
+func (v *Access4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *ACCESS4args) UnmarshalBinary(b []byte) error {
+func (v *Access4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10073,7 +10073,7 @@ func (v *ACCESS4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *ACCESS4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Access4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10082,7 +10082,7 @@ func (v *ACCESS4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ACCESS4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
@@ -10093,9 +10093,9 @@ func (v *ACCESS4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ACCESS4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Access4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ACCESS4args:Access")
+		return 0, xdr.Short(b, off, 4, "nfs4.Access4Args:Access")
 	}
 	w := b[off : off+4 : off+4]
 	v.Access = binary.BigEndian.Uint32(w[0:4])
@@ -10104,37 +10104,37 @@ func (v *ACCESS4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *ACCESS4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ACCESS4args:Access")
+		return 0, xdr.Short(b, off, 4, "nfs4.Access4Args:Access")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *ACCESS4args) ResetXDR() {
+func (v *Access4Args) ResetXDR() {
 	v.Access = 0
 }
 
-// ACCESS4resok is struct ACCESS4resok.
-type ACCESS4resok struct {
+// Access4Resok is struct ACCESS4resok.
+type Access4Resok struct {
 	Supported uint32
 	Access    uint32
 }
 
-// The extent of ACCESS4resok.
+// The extent of Access4Resok.
 const (
-	ACCESS4resokFixedSize = 8 // bytes on the wire, always
+	Access4ResokFixedSize = 8 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *ACCESS4resok) XDRSize() int {
+func (v *Access4Resok) XDRSize() int {
 	return 8
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ACCESS4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Access4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10149,13 +10149,13 @@ func (v *ACCESS4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ACCESS4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Access4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *ACCESS4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Access4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10166,12 +10166,12 @@ func (v *ACCESS4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *ACCESS4resok) MarshalBinary() ([]byte, error) {
+func (v *Access4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *ACCESS4resok) UnmarshalBinary(b []byte) error {
+func (v *Access4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10182,7 +10182,7 @@ func (v *ACCESS4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *ACCESS4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Access4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10191,7 +10191,7 @@ func (v *ACCESS4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ACCESS4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
@@ -10203,9 +10203,9 @@ func (v *ACCESS4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ACCESS4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Access4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.ACCESS4resok:Supported")
+		return 0, xdr.Short(b, off, 8, "nfs4.Access4Resok:Supported")
 	}
 	w := b[off : off+8 : off+8]
 	v.Supported = binary.BigEndian.Uint32(w[0:4])
@@ -10215,37 +10215,37 @@ func (v *ACCESS4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *ACCESS4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.ACCESS4resok:Supported")
+		return 0, xdr.Short(b, off, 8, "nfs4.Access4Resok:Supported")
 	}
 	off += 8
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *ACCESS4resok) ResetXDR() {
+func (v *Access4Resok) ResetXDR() {
 	v.Supported = 0
 	v.Access = 0
 }
 
-// ACCESS4res is union ACCESS4res.
-type ACCESS4res struct {
+// Access4Res is union ACCESS4res.
+type Access4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 ACCESS4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Access4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of ACCESS4res.
+// The extent of Access4Res.
 const (
-	ACCESS4resMinSize = 4  // bytes on the wire, at least
-	ACCESS4resMaxSize = 12 // bytes on the wire, at most
+	Access4ResMinSize = 4  // bytes on the wire, at least
+	Access4ResMaxSize = 12 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *ACCESS4res) XDRSize() int {
+func (v *Access4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 8
 	default:
 	}
@@ -10253,7 +10253,7 @@ func (v *ACCESS4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ACCESS4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Access4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10268,13 +10268,13 @@ func (v *ACCESS4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ACCESS4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Access4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *ACCESS4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Access4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10285,12 +10285,12 @@ func (v *ACCESS4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *ACCESS4res) MarshalBinary() ([]byte, error) {
+func (v *Access4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *ACCESS4res) UnmarshalBinary(b []byte) error {
+func (v *Access4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10301,7 +10301,7 @@ func (v *ACCESS4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *ACCESS4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10310,9 +10310,9 @@ func (v *ACCESS4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ACCESS4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ACCESS4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Access4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -10321,7 +10321,7 @@ func (v *ACCESS4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
@@ -10335,30 +10335,30 @@ func (v *ACCESS4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ACCESS4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ACCESS4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Access4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ACCESS4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Access4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.ACCESS4res:Resok4.Supported")
+			return 0, xdr.Short(b, off, 8, "nfs4.Access4Res:Resok4.Supported")
 		}
 		w := b[off : off+8 : off+8]
 		v.Resok4.Supported = binary.BigEndian.Uint32(w[0:4])
@@ -10370,22 +10370,22 @@ func (v *ACCESS4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *ACCESS4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ACCESS4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Access4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ACCESS4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Access4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.ACCESS4res:Resok4.Supported")
+			return 0, xdr.Short(b, off, 8, "nfs4.Access4Res:Resok4.Supported")
 		}
 		off += 8
 	default:
@@ -10394,34 +10394,34 @@ func (v *ACCESS4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *ACCESS4res) ResetXDR() {
+func (v *Access4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// CLOSE4args is struct CLOSE4args.
-type CLOSE4args struct {
+// Close4Args is struct CLOSE4args.
+type Close4Args struct {
 	// CURRENT_FH: object
 	Seqid       Seqid4
 	OpenStateid Stateid4
 }
 
-// The extent of CLOSE4args.
+// The extent of Close4Args.
 const (
-	CLOSE4argsFixedSize = 20 // bytes on the wire, always
+	Close4ArgsFixedSize = 20 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CLOSE4args) XDRSize() int {
+func (v *Close4Args) XDRSize() int {
 	return 20
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CLOSE4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Close4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10436,13 +10436,13 @@ func (v *CLOSE4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CLOSE4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Close4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CLOSE4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Close4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10453,12 +10453,12 @@ func (v *CLOSE4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CLOSE4args) MarshalBinary() ([]byte, error) {
+func (v *Close4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CLOSE4args) UnmarshalBinary(b []byte) error {
+func (v *Close4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10469,7 +10469,7 @@ func (v *CLOSE4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CLOSE4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Close4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10478,7 +10478,7 @@ func (v *CLOSE4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CLOSE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
 		return 0, xdr.Full()
 	}
@@ -10491,9 +10491,9 @@ func (v *CLOSE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CLOSE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Close4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.CLOSE4args:Seqid")
+		return 0, xdr.Short(b, off, 20, "nfs4.Close4Args:Seqid")
 	}
 	w := b[off : off+20 : off+20]
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
@@ -10504,37 +10504,37 @@ func (v *CLOSE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CLOSE4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Close4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.CLOSE4args:Seqid")
+		return 0, xdr.Short(b, off, 20, "nfs4.Close4Args:Seqid")
 	}
 	off += 20
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CLOSE4args) ResetXDR() {
+func (v *Close4Args) ResetXDR() {
 	v.Seqid = 0
 	v.OpenStateid.ResetXDR()
 }
 
-// CLOSE4res is union CLOSE4res.
-type CLOSE4res struct {
+// Close4Res is union CLOSE4res.
+type Close4Res struct {
 	Status      Nfsstat4 // selects the arm
-	OpenStateid Stateid4 // where Status is Nfsstat4Nfs4Ok
+	OpenStateid Stateid4 // where Status is Nfsstat4OK
 }
 
-// The extent of CLOSE4res.
+// The extent of Close4Res.
 const (
-	CLOSE4resMinSize = 4  // bytes on the wire, at least
-	CLOSE4resMaxSize = 20 // bytes on the wire, at most
+	Close4ResMinSize = 4  // bytes on the wire, at least
+	Close4ResMaxSize = 20 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CLOSE4res) XDRSize() int {
+func (v *Close4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
 	default:
 	}
@@ -10542,7 +10542,7 @@ func (v *CLOSE4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CLOSE4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Close4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10557,13 +10557,13 @@ func (v *CLOSE4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CLOSE4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Close4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CLOSE4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Close4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10574,12 +10574,12 @@ func (v *CLOSE4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CLOSE4res) MarshalBinary() ([]byte, error) {
+func (v *Close4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CLOSE4res) UnmarshalBinary(b []byte) error {
+func (v *Close4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10590,7 +10590,7 @@ func (v *CLOSE4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CLOSE4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10599,9 +10599,9 @@ func (v *CLOSE4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CLOSE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CLOSE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Close4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -10610,7 +10610,7 @@ func (v *CLOSE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
@@ -10624,30 +10624,30 @@ func (v *CLOSE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CLOSE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CLOSE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Close4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CLOSE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Close4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.OpenStateid.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.CLOSE4res:OpenStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Close4Res:OpenStateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
 		v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -10659,22 +10659,22 @@ func (v *CLOSE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CLOSE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CLOSE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Close4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CLOSE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Close4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.CLOSE4res:OpenStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Close4Res:OpenStateid.Seqid")
 		}
 		off += 16
 	default:
@@ -10683,34 +10683,34 @@ func (v *CLOSE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CLOSE4res) ResetXDR() {
+func (v *Close4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.OpenStateid.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// COMMIT4args is struct COMMIT4args.
-type COMMIT4args struct {
+// Commit4Args is struct COMMIT4args.
+type Commit4Args struct {
 	// CURRENT_FH: file
 	Offset Offset4
 	Count  Count4
 }
 
-// The extent of COMMIT4args.
+// The extent of Commit4Args.
 const (
-	COMMIT4argsFixedSize = 12 // bytes on the wire, always
+	Commit4ArgsFixedSize = 12 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *COMMIT4args) XDRSize() int {
+func (v *Commit4Args) XDRSize() int {
 	return 12
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *COMMIT4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10725,13 +10725,13 @@ func (v *COMMIT4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *COMMIT4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Commit4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *COMMIT4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Commit4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10742,12 +10742,12 @@ func (v *COMMIT4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *COMMIT4args) MarshalBinary() ([]byte, error) {
+func (v *Commit4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *COMMIT4args) UnmarshalBinary(b []byte) error {
+func (v *Commit4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10758,7 +10758,7 @@ func (v *COMMIT4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *COMMIT4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Commit4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10767,7 +10767,7 @@ func (v *COMMIT4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *COMMIT4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 12) {
 		return 0, xdr.Full()
 	}
@@ -10779,9 +10779,9 @@ func (v *COMMIT4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *COMMIT4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Commit4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.COMMIT4args:Offset")
+		return 0, xdr.Short(b, off, 12, "nfs4.Commit4Args:Offset")
 	}
 	w := b[off : off+12 : off+12]
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
@@ -10791,37 +10791,37 @@ func (v *COMMIT4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *COMMIT4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.COMMIT4args:Offset")
+		return 0, xdr.Short(b, off, 12, "nfs4.Commit4Args:Offset")
 	}
 	off += 12
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *COMMIT4args) ResetXDR() {
+func (v *Commit4Args) ResetXDR() {
 	v.Offset = 0
 	v.Count = 0
 }
 
-// COMMIT4resok is struct COMMIT4resok.
-type COMMIT4resok struct {
+// Commit4Resok is struct COMMIT4resok.
+type Commit4Resok struct {
 	Writeverf Verifier4
 }
 
-// The extent of COMMIT4resok.
+// The extent of Commit4Resok.
 const (
-	COMMIT4resokFixedSize = 8 // bytes on the wire, always
+	Commit4ResokFixedSize = 8 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *COMMIT4resok) XDRSize() int {
+func (v *Commit4Resok) XDRSize() int {
 	return 8
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *COMMIT4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Commit4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10836,13 +10836,13 @@ func (v *COMMIT4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *COMMIT4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Commit4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *COMMIT4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Commit4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10853,12 +10853,12 @@ func (v *COMMIT4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *COMMIT4resok) MarshalBinary() ([]byte, error) {
+func (v *Commit4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *COMMIT4resok) UnmarshalBinary(b []byte) error {
+func (v *Commit4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10869,7 +10869,7 @@ func (v *COMMIT4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *COMMIT4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Commit4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10878,7 +10878,7 @@ func (v *COMMIT4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *COMMIT4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
@@ -10889,9 +10889,9 @@ func (v *COMMIT4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *COMMIT4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMMIT4resok:Writeverf")
+		return 0, xdr.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
 	}
 	w := b[off : off+8 : off+8]
 	copy(v.Writeverf[:], w[0:8])
@@ -10900,36 +10900,36 @@ func (v *COMMIT4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *COMMIT4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMMIT4resok:Writeverf")
+		return 0, xdr.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
 	}
 	off += 8
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *COMMIT4resok) ResetXDR() {
+func (v *Commit4Resok) ResetXDR() {
 	clear(v.Writeverf[:])
 }
 
-// COMMIT4res is union COMMIT4res.
-type COMMIT4res struct {
+// Commit4Res is union COMMIT4res.
+type Commit4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 COMMIT4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Commit4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of COMMIT4res.
+// The extent of Commit4Res.
 const (
-	COMMIT4resMinSize = 4  // bytes on the wire, at least
-	COMMIT4resMaxSize = 12 // bytes on the wire, at most
+	Commit4ResMinSize = 4  // bytes on the wire, at least
+	Commit4ResMaxSize = 12 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *COMMIT4res) XDRSize() int {
+func (v *Commit4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 8
 	default:
 	}
@@ -10937,7 +10937,7 @@ func (v *COMMIT4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *COMMIT4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Commit4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -10952,13 +10952,13 @@ func (v *COMMIT4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *COMMIT4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Commit4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *COMMIT4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Commit4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -10969,12 +10969,12 @@ func (v *COMMIT4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *COMMIT4res) MarshalBinary() ([]byte, error) {
+func (v *Commit4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *COMMIT4res) UnmarshalBinary(b []byte) error {
+func (v *Commit4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -10985,7 +10985,7 @@ func (v *COMMIT4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *COMMIT4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -10994,9 +10994,9 @@ func (v *COMMIT4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *COMMIT4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.COMMIT4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Commit4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -11005,7 +11005,7 @@ func (v *COMMIT4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
@@ -11018,30 +11018,30 @@ func (v *COMMIT4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *COMMIT4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMMIT4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Commit4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.COMMIT4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Commit4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.COMMIT4res:Resok4.Writeverf")
+			return 0, xdr.Short(b, off, 8, "nfs4.Commit4Res:Resok4.Writeverf")
 		}
 		w := b[off : off+8 : off+8]
 		copy(v.Resok4.Writeverf[:], w[0:8])
@@ -11052,22 +11052,22 @@ func (v *COMMIT4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *COMMIT4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMMIT4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Commit4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.COMMIT4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Commit4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.COMMIT4res:Resok4.Writeverf")
+			return 0, xdr.Short(b, off, 8, "nfs4.Commit4Res:Resok4.Writeverf")
 		}
 		off += 8
 	default:
@@ -11076,9 +11076,9 @@ func (v *COMMIT4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *COMMIT4res) ResetXDR() {
+func (v *Commit4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
@@ -11088,8 +11088,8 @@ func (v *COMMIT4res) ResetXDR() {
 // Createtype4 is union createtype4.
 type Createtype4 struct {
 	Type     NFSFtype4 // selects the arm
-	Linkdata Linktext4 // where Type is NFSFtype4Nf4lnk
-	Devdata  Specdata4 // where Type is NFSFtype4Nf4blk or NFSFtype4Nf4chr
+	Linkdata Linktext4 // where Type is NFSFtype4Lnk
+	Devdata  Specdata4 // where Type is NFSFtype4Blk or NFSFtype4Chr
 }
 
 // The extent of Createtype4, which has no largest size below 2 GiB.
@@ -11102,12 +11102,12 @@ const (
 func (v *Createtype4) XDRSize() int {
 	n := 4
 	switch v.Type {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		n += 4
 		n += xdr.Padded(len(v.Linkdata))
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		n += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	return n
@@ -11182,7 +11182,7 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
 	off += 4
 	switch v.Type {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		if uint64(len(v.Linkdata)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Linkdata)), 4294967295, "nfs4.Createtype4:Linkdata")
 		}
@@ -11193,7 +11193,7 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Linkdata)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Linkdata)
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
@@ -11201,7 +11201,7 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], v.Devdata.Specdata1)
 		binary.BigEndian.PutUint32(w[4:8], v.Devdata.Specdata2)
 		off += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	return off, nil
@@ -11222,17 +11222,17 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Type {
 		switch v.Type {
-		case NFSFtype4Nf4lnk:
+		case NFSFtype4Lnk:
 			v.Linkdata = nil
-		case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+		case NFSFtype4Blk, NFSFtype4Chr:
 			v.Devdata.ResetXDR()
-		case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
 		}
 		v.Type = kind
 	}
 	switch kind {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Linkdata")
 		}
@@ -11247,7 +11247,7 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Linkdata = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Createtype4:Devdata.Specdata1")
 		}
@@ -11255,7 +11255,7 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Devdata.Specdata1 = binary.BigEndian.Uint32(w[0:4])
 		v.Devdata.Specdata2 = binary.BigEndian.Uint32(w[4:8])
 		off += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	return off, nil
@@ -11275,7 +11275,7 @@ func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	kind = enum
 	off += 4
 	switch kind {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Linkdata")
 		}
@@ -11289,12 +11289,12 @@ func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Createtype4:Linkdata")
 		}
 		off += xdr.Padded(int(n))
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Createtype4:Devdata.Specdata1")
 		}
 		off += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	return off, nil
@@ -11303,40 +11303,40 @@ func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Createtype4) ResetXDR() {
 	switch v.Type {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		v.Linkdata = nil
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		v.Devdata.ResetXDR()
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	v.Type = 0
 }
 
-// CREATE4args is struct CREATE4args.
-type CREATE4args struct {
+// Create4Args is struct CREATE4args.
+type Create4Args struct {
 	// CURRENT_FH: directory for creation
 	Objtype     Createtype4
 	Objname     Component4
 	Createattrs Fattr4
 }
 
-// The extent of CREATE4args, which has no largest size below 2 GiB.
+// The extent of Create4Args, which has no largest size below 2 GiB.
 const (
-	CREATE4argsMinSize       = 16 // bytes on the wire, at least
-	CREATE4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Create4ArgsMinSize       = 16 // bytes on the wire, at least
+	Create4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CREATE4args) XDRSize() int {
+func (v *Create4Args) XDRSize() int {
 	n := 16
 	switch v.Objtype.Type {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		n += 4
 		n += xdr.Padded(len(v.Objtype.Linkdata))
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		n += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	n += xdr.Padded(len(v.Objname))
@@ -11346,7 +11346,7 @@ func (v *CREATE4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CREATE4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Create4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -11361,13 +11361,13 @@ func (v *CREATE4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CREATE4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Create4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CREATE4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Create4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -11378,12 +11378,12 @@ func (v *CREATE4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CREATE4args) MarshalBinary() ([]byte, error) {
+func (v *Create4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CREATE4args) UnmarshalBinary(b []byte) error {
+func (v *Create4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -11394,7 +11394,7 @@ func (v *CREATE4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CREATE4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -11403,9 +11403,9 @@ func (v *CREATE4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CREATE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Objtype.Type.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Objtype.Type)), 0, "nfs4.CREATE4args:Objtype.Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Objtype.Type)), 0, "nfs4.Create4Args:Objtype.Type")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -11414,9 +11414,9 @@ func (v *CREATE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
 	off += 4
 	switch v.Objtype.Type {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		if uint64(len(v.Objtype.Linkdata)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objtype.Linkdata)), 4294967295, "nfs4.CREATE4args:Objtype.Linkdata")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objtype.Linkdata)), 4294967295, "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Objtype.Linkdata))) {
 			return 0, xdr.Full()
@@ -11425,7 +11425,7 @@ func (v *CREATE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Objtype.Linkdata)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Objtype.Linkdata)
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
@@ -11433,14 +11433,14 @@ func (v *CREATE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], v.Objtype.Devdata.Specdata1)
 		binary.BigEndian.PutUint32(w[4:8], v.Objtype.Devdata.Specdata2)
 		off += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	if uint64(len(v.Objname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), 4294967295, "nfs4.CREATE4args:Objname")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), 4294967295, "nfs4.Create4Args:Objname")
 	}
 	if uint64(len(v.Createattrs.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4, uint64(len(v.Createattrs.Attrmask)), 4294967295, "nfs4.CREATE4args:Createattrs.Attrmask")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4, uint64(len(v.Createattrs.Attrmask)), 4294967295, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Objname))) {
 		return 0, xdr.Full()
@@ -11462,7 +11462,7 @@ func (v *CREATE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 4
 	}
 	if uint64(len(v.Createattrs.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), 4294967295, "nfs4.CREATE4args:Createattrs.AttrVals")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), 4294967295, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Createattrs.AttrVals))) {
 		return 0, xdr.Full()
@@ -11475,82 +11475,82 @@ func (v *CREATE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CREATE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind NFSFtype4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Objtype.Type")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
 	}
 	w := b[off : off+4 : off+4]
 	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CREATE4args:Objtype.Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Args:Objtype.Type")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Objtype.Type {
 		switch v.Objtype.Type {
-		case NFSFtype4Nf4lnk:
+		case NFSFtype4Lnk:
 			v.Objtype.Linkdata = nil
-		case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+		case NFSFtype4Blk, NFSFtype4Chr:
 			v.Objtype.Devdata.ResetXDR()
-		case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
 		}
 		v.Objtype.Type = kind
 	}
 	switch kind {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Objtype.Linkdata")
+			return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CREATE4args:Objtype.Linkdata")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CREATE4args:Objtype.Linkdata")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		v.Objtype.Linkdata = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.CREATE4args:Objtype.Devdata.Specdata1")
+			return 0, xdr.Short(b, off, 8, "nfs4.Create4Args:Objtype.Devdata.Specdata1")
 		}
 		w := b[off : off+8 : off+8]
 		v.Objtype.Devdata.Specdata1 = binary.BigEndian.Uint32(w[0:4])
 		v.Objtype.Devdata.Specdata2 = binary.BigEndian.Uint32(w[4:8])
 		off += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Objname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objname")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CREATE4args:Objname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Create4Args:Objname")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CREATE4args:Objname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Create4Args:Objname")
 	}
 	v.Objname = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Createattrs.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CREATE4args:Createattrs.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
 	if err = xdr.Resize(d, &v.Createattrs.Attrmask, int(n3), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.CREATE4args:Createattrs.Attrmask")
+		return 0, xdr.In(err, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
 	s := v.Createattrs.Attrmask[:]
 	for i := range s {
@@ -11559,16 +11559,16 @@ func (v *CREATE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Createattrs.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n4 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CREATE4args:Createattrs.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n4)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CREATE4args:Createattrs.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	v.Createattrs.AttrVals = d.Bytes(b[off : off+int(n4) : off+int(n4)])
 	off += xdr.Padded(int(n4))
@@ -11576,108 +11576,108 @@ func (v *CREATE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CREATE4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind NFSFtype4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Objtype.Type")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
 	}
 	w := b[off : off+4 : off+4]
 	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CREATE4args:Objtype.Type")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Args:Objtype.Type")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case NFSFtype4Nf4lnk:
+	case NFSFtype4Lnk:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Objtype.Linkdata")
+			return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CREATE4args:Objtype.Linkdata")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CREATE4args:Objtype.Linkdata")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		off += xdr.Padded(int(n))
-	case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.CREATE4args:Objtype.Devdata.Specdata1")
+			return 0, xdr.Short(b, off, 8, "nfs4.Create4Args:Objtype.Devdata.Specdata1")
 		}
 		off += 8
-	case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Objname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objname")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CREATE4args:Objname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Create4Args:Objname")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CREATE4args:Objname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Create4Args:Objname")
 	}
 	off += xdr.Padded(int(n2))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Createattrs.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CREATE4args:Createattrs.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
 	off += int(n3) * 4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4args:Createattrs.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n4 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CREATE4args:Createattrs.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CREATE4args:Createattrs.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	off += xdr.Padded(int(n4))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CREATE4args) ResetXDR() {
+func (v *Create4Args) ResetXDR() {
 	v.Objtype.ResetXDR()
 	v.Objname = nil
 	v.Createattrs.ResetXDR()
 }
 
-// CREATE4resok is struct CREATE4resok.
-type CREATE4resok struct {
+// Create4Resok is struct CREATE4resok.
+type Create4Resok struct {
 	Cinfo   ChangeInfo4
 	Attrset Bitmap4 // attributes set
 }
 
-// The extent of CREATE4resok, which has no largest size below 2 GiB.
+// The extent of Create4Resok, which has no largest size below 2 GiB.
 const (
-	CREATE4resokMinSize       = 24 // bytes on the wire, at least
-	CREATE4resokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Create4ResokMinSize       = 24 // bytes on the wire, at least
+	Create4ResokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CREATE4resok) XDRSize() int {
+func (v *Create4Resok) XDRSize() int {
 	n := 24
 	n += 4 * len(v.Attrset)
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CREATE4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Create4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -11692,13 +11692,13 @@ func (v *CREATE4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CREATE4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Create4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CREATE4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Create4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -11709,12 +11709,12 @@ func (v *CREATE4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CREATE4resok) MarshalBinary() ([]byte, error) {
+func (v *Create4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CREATE4resok) UnmarshalBinary(b []byte) error {
+func (v *Create4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -11725,7 +11725,7 @@ func (v *CREATE4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CREATE4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -11734,9 +11734,9 @@ func (v *CREATE4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CREATE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Attrset)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), 4294967295, "nfs4.CREATE4resok:Attrset")
+		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), 4294967295, "nfs4.Create4Resok:Attrset")
 	}
 	if xdr.Lacks(b, off, 24) {
 		return 0, xdr.Full()
@@ -11760,15 +11760,15 @@ func (v *CREATE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CREATE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "nfs4.CREATE4resok:Cinfo.Atomic")
+		return 0, xdr.Short(b, off, 24, "nfs4.Create4Resok:Cinfo.Atomic")
 	}
 	w := b[off : off+24 : off+24]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.CREATE4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Resok:Cinfo.Atomic")
 	}
 	v.Cinfo.Atomic = word != 0
 	v.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
@@ -11776,10 +11776,10 @@ func (v *CREATE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CREATE4resok:Attrset")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Resok:Attrset")
 	}
 	if err = xdr.Resize(d, &v.Attrset, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.CREATE4resok:Attrset")
+		return 0, xdr.In(err, "nfs4.Create4Resok:Attrset")
 	}
 	s := v.Attrset[:]
 	for i := range s {
@@ -11791,47 +11791,47 @@ func (v *CREATE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CREATE4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "nfs4.CREATE4resok:Cinfo.Atomic")
+		return 0, xdr.Short(b, off, 24, "nfs4.Create4Resok:Cinfo.Atomic")
 	}
 	w := b[off : off+24 : off+24]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.CREATE4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Resok:Cinfo.Atomic")
 	}
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CREATE4resok:Attrset")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Resok:Attrset")
 	}
 	off += int(n) * 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CREATE4resok) ResetXDR() {
+func (v *Create4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 	v.Attrset = v.Attrset[:0]
 }
 
-// CREATE4res is union CREATE4res.
-type CREATE4res struct {
+// Create4Res is union CREATE4res.
+type Create4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 CREATE4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Create4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of CREATE4res, which has no largest size below 2 GiB.
+// The extent of Create4Res, which has no largest size below 2 GiB.
 const (
-	CREATE4resMinSize       = 4 // bytes on the wire, at least
-	CREATE4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Create4ResMinSize       = 4 // bytes on the wire, at least
+	Create4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CREATE4res) XDRSize() int {
+func (v *Create4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 24
 		n += 4 * len(v.Resok4.Attrset)
 	default:
@@ -11840,7 +11840,7 @@ func (v *CREATE4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CREATE4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Create4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -11855,13 +11855,13 @@ func (v *CREATE4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CREATE4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Create4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CREATE4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Create4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -11872,12 +11872,12 @@ func (v *CREATE4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CREATE4res) MarshalBinary() ([]byte, error) {
+func (v *Create4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CREATE4res) UnmarshalBinary(b []byte) error {
+func (v *Create4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -11888,7 +11888,7 @@ func (v *CREATE4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CREATE4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -11897,9 +11897,9 @@ func (v *CREATE4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CREATE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CREATE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Create4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -11908,9 +11908,9 @@ func (v *CREATE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Attrset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.CREATE4res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Create4Res:Resok4.Attrset")
 		}
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
@@ -11936,36 +11936,36 @@ func (v *CREATE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CREATE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CREATE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "nfs4.CREATE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Short(b, off, 24, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
 		}
 		w := b[off : off+24 : off+24]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.CREATE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
 		}
 		v.Resok4.Cinfo.Atomic = word != 0
 		v.Resok4.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
@@ -11973,10 +11973,10 @@ func (v *CREATE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CREATE4res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Res:Resok4.Attrset")
 		}
 		if err = xdr.Resize(d, &v.Resok4.Attrset, int(n), 4, off); err != nil {
-			return 0, xdr.In(err, "nfs4.CREATE4res:Resok4.Attrset")
+			return 0, xdr.In(err, "nfs4.Create4Res:Resok4.Attrset")
 		}
 		s := v.Resok4.Attrset[:]
 		for i := range s {
@@ -11990,32 +11990,32 @@ func (v *CREATE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CREATE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CREATE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Create4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CREATE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "nfs4.CREATE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Short(b, off, 24, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
 		}
 		w := b[off : off+24 : off+24]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.CREATE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Create4Res:Resok4.Cinfo.Atomic")
 		}
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CREATE4res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Create4Res:Resok4.Attrset")
 		}
 		off += int(n) * 4
 	default:
@@ -12024,32 +12024,32 @@ func (v *CREATE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CREATE4res) ResetXDR() {
+func (v *Create4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// DELEGPURGE4args is struct DELEGPURGE4args.
-type DELEGPURGE4args struct {
+// Delegpurge4Args is struct DELEGPURGE4args.
+type Delegpurge4Args struct {
 	Clientid Clientid4
 }
 
-// The extent of DELEGPURGE4args.
+// The extent of Delegpurge4Args.
 const (
-	DELEGPURGE4argsFixedSize = 8 // bytes on the wire, always
+	Delegpurge4ArgsFixedSize = 8 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *DELEGPURGE4args) XDRSize() int {
+func (v *Delegpurge4Args) XDRSize() int {
 	return 8
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *DELEGPURGE4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -12064,13 +12064,13 @@ func (v *DELEGPURGE4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *DELEGPURGE4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Delegpurge4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *DELEGPURGE4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Delegpurge4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -12081,12 +12081,12 @@ func (v *DELEGPURGE4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *DELEGPURGE4args) MarshalBinary() ([]byte, error) {
+func (v *Delegpurge4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *DELEGPURGE4args) UnmarshalBinary(b []byte) error {
+func (v *Delegpurge4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -12097,7 +12097,7 @@ func (v *DELEGPURGE4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *DELEGPURGE4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Delegpurge4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -12106,7 +12106,7 @@ func (v *DELEGPURGE4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *DELEGPURGE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
@@ -12117,9 +12117,9 @@ func (v *DELEGPURGE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *DELEGPURGE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Delegpurge4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.DELEGPURGE4args:Clientid")
+		return 0, xdr.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
 	}
 	w := b[off : off+8 : off+8]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
@@ -12128,36 +12128,36 @@ func (v *DELEGPURGE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *DELEGPURGE4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegpurge4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.DELEGPURGE4args:Clientid")
+		return 0, xdr.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
 	}
 	off += 8
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *DELEGPURGE4args) ResetXDR() {
+func (v *Delegpurge4Args) ResetXDR() {
 	v.Clientid = 0
 }
 
-// DELEGPURGE4res is struct DELEGPURGE4res.
-type DELEGPURGE4res struct {
+// Delegpurge4Res is struct DELEGPURGE4res.
+type Delegpurge4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of DELEGPURGE4res.
+// The extent of Delegpurge4Res.
 const (
-	DELEGPURGE4resFixedSize = 4 // bytes on the wire, always
+	Delegpurge4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *DELEGPURGE4res) XDRSize() int {
+func (v *Delegpurge4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *DELEGPURGE4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Delegpurge4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -12172,13 +12172,13 @@ func (v *DELEGPURGE4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *DELEGPURGE4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Delegpurge4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *DELEGPURGE4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Delegpurge4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -12189,12 +12189,12 @@ func (v *DELEGPURGE4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *DELEGPURGE4res) MarshalBinary() ([]byte, error) {
+func (v *Delegpurge4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *DELEGPURGE4res) UnmarshalBinary(b []byte) error {
+func (v *Delegpurge4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -12205,7 +12205,7 @@ func (v *DELEGPURGE4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *DELEGPURGE4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Delegpurge4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -12214,9 +12214,9 @@ func (v *DELEGPURGE4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *DELEGPURGE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.DELEGPURGE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegpurge4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -12228,14 +12228,14 @@ func (v *DELEGPURGE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *DELEGPURGE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Delegpurge4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.DELEGPURGE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.DELEGPURGE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegpurge4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -12243,42 +12243,42 @@ func (v *DELEGPURGE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *DELEGPURGE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegpurge4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.DELEGPURGE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.DELEGPURGE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegpurge4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *DELEGPURGE4res) ResetXDR() {
+func (v *Delegpurge4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// DELEGRETURN4args is struct DELEGRETURN4args.
-type DELEGRETURN4args struct {
+// Delegreturn4Args is struct DELEGRETURN4args.
+type Delegreturn4Args struct {
 	// CURRENT_FH: delegated file
 	DelegStateid Stateid4
 }
 
-// The extent of DELEGRETURN4args.
+// The extent of Delegreturn4Args.
 const (
-	DELEGRETURN4argsFixedSize = 16 // bytes on the wire, always
+	Delegreturn4ArgsFixedSize = 16 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *DELEGRETURN4args) XDRSize() int {
+func (v *Delegreturn4Args) XDRSize() int {
 	return 16
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *DELEGRETURN4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -12293,13 +12293,13 @@ func (v *DELEGRETURN4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *DELEGRETURN4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Delegreturn4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *DELEGRETURN4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Delegreturn4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -12310,12 +12310,12 @@ func (v *DELEGRETURN4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *DELEGRETURN4args) MarshalBinary() ([]byte, error) {
+func (v *Delegreturn4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *DELEGRETURN4args) UnmarshalBinary(b []byte) error {
+func (v *Delegreturn4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -12326,7 +12326,7 @@ func (v *DELEGRETURN4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *DELEGRETURN4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Delegreturn4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -12335,7 +12335,7 @@ func (v *DELEGRETURN4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *DELEGRETURN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
 	}
@@ -12347,9 +12347,9 @@ func (v *DELEGRETURN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *DELEGRETURN4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.DELEGRETURN4args:DelegStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.Delegreturn4Args:DelegStateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
 	v.DelegStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -12359,36 +12359,36 @@ func (v *DELEGRETURN4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *DELEGRETURN4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.DELEGRETURN4args:DelegStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.Delegreturn4Args:DelegStateid.Seqid")
 	}
 	off += 16
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *DELEGRETURN4args) ResetXDR() {
+func (v *Delegreturn4Args) ResetXDR() {
 	v.DelegStateid.ResetXDR()
 }
 
-// DELEGRETURN4res is struct DELEGRETURN4res.
-type DELEGRETURN4res struct {
+// Delegreturn4Res is struct DELEGRETURN4res.
+type Delegreturn4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of DELEGRETURN4res.
+// The extent of Delegreturn4Res.
 const (
-	DELEGRETURN4resFixedSize = 4 // bytes on the wire, always
+	Delegreturn4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *DELEGRETURN4res) XDRSize() int {
+func (v *Delegreturn4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *DELEGRETURN4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Delegreturn4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -12403,13 +12403,13 @@ func (v *DELEGRETURN4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *DELEGRETURN4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Delegreturn4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *DELEGRETURN4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Delegreturn4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -12420,12 +12420,12 @@ func (v *DELEGRETURN4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *DELEGRETURN4res) MarshalBinary() ([]byte, error) {
+func (v *Delegreturn4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *DELEGRETURN4res) UnmarshalBinary(b []byte) error {
+func (v *Delegreturn4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -12436,7 +12436,7 @@ func (v *DELEGRETURN4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *DELEGRETURN4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Delegreturn4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -12445,9 +12445,9 @@ func (v *DELEGRETURN4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *DELEGRETURN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.DELEGRETURN4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegreturn4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -12459,14 +12459,14 @@ func (v *DELEGRETURN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *DELEGRETURN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Delegreturn4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.DELEGRETURN4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.DELEGRETURN4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegreturn4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -12474,45 +12474,45 @@ func (v *DELEGRETURN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *DELEGRETURN4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.DELEGRETURN4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.DELEGRETURN4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegreturn4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *DELEGRETURN4res) ResetXDR() {
+func (v *Delegreturn4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// GETATTR4args is struct GETATTR4args.
-type GETATTR4args struct {
+// Getattr4Args is struct GETATTR4args.
+type Getattr4Args struct {
 	// CURRENT_FH: directory or file
 	AttrRequest Bitmap4
 }
 
-// The extent of GETATTR4args, which has no largest size below 2 GiB.
+// The extent of Getattr4Args, which has no largest size below 2 GiB.
 const (
-	GETATTR4argsMinSize       = 4 // bytes on the wire, at least
-	GETATTR4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Getattr4ArgsMinSize       = 4 // bytes on the wire, at least
+	Getattr4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *GETATTR4args) XDRSize() int {
+func (v *Getattr4Args) XDRSize() int {
 	n := 4
 	n += 4 * len(v.AttrRequest)
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *GETATTR4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Getattr4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -12527,13 +12527,13 @@ func (v *GETATTR4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *GETATTR4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Getattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *GETATTR4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Getattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -12544,12 +12544,12 @@ func (v *GETATTR4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *GETATTR4args) MarshalBinary() ([]byte, error) {
+func (v *Getattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *GETATTR4args) UnmarshalBinary(b []byte) error {
+func (v *Getattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -12560,7 +12560,7 @@ func (v *GETATTR4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *GETATTR4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -12569,9 +12569,9 @@ func (v *GETATTR4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *GETATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.AttrRequest)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), 4294967295, "nfs4.GETATTR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), 4294967295, "nfs4.Getattr4Args:AttrRequest")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -12592,19 +12592,19 @@ func (v *GETATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *GETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4args:AttrRequest")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.GETATTR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Args:AttrRequest")
 	}
 	if err = xdr.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.GETATTR4args:AttrRequest")
+		return 0, xdr.In(err, "nfs4.Getattr4Args:AttrRequest")
 	}
 	s := v.AttrRequest[:]
 	for i := range s {
@@ -12616,38 +12616,38 @@ func (v *GETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *GETATTR4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4args:AttrRequest")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.GETATTR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Args:AttrRequest")
 	}
 	off += int(n) * 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *GETATTR4args) ResetXDR() {
+func (v *Getattr4Args) ResetXDR() {
 	v.AttrRequest = v.AttrRequest[:0]
 }
 
-// GETATTR4resok is struct GETATTR4resok.
-type GETATTR4resok struct {
+// Getattr4Resok is struct GETATTR4resok.
+type Getattr4Resok struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of GETATTR4resok, which has no largest size below 2 GiB.
+// The extent of Getattr4Resok, which has no largest size below 2 GiB.
 const (
-	GETATTR4resokMinSize       = 8 // bytes on the wire, at least
-	GETATTR4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Getattr4ResokMinSize       = 8 // bytes on the wire, at least
+	Getattr4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *GETATTR4resok) XDRSize() int {
+func (v *Getattr4Resok) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
 	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
@@ -12655,7 +12655,7 @@ func (v *GETATTR4resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *GETATTR4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Getattr4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -12670,13 +12670,13 @@ func (v *GETATTR4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *GETATTR4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Getattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *GETATTR4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Getattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -12687,12 +12687,12 @@ func (v *GETATTR4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *GETATTR4resok) MarshalBinary() ([]byte, error) {
+func (v *Getattr4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *GETATTR4resok) UnmarshalBinary(b []byte) error {
+func (v *Getattr4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -12703,7 +12703,7 @@ func (v *GETATTR4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *GETATTR4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -12712,9 +12712,9 @@ func (v *GETATTR4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *GETATTR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.GETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -12732,7 +12732,7 @@ func (v *GETATTR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.GETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
@@ -12745,19 +12745,19 @@ func (v *GETATTR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *GETATTR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.GETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.GETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.In(err, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
 	s := v.ObjAttributes.Attrmask[:]
 	for i := range s {
@@ -12766,16 +12766,16 @@ func (v *GETATTR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.GETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.GETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	v.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -12783,55 +12783,55 @@ func (v *GETATTR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *GETATTR4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.GETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
 	off += int(n) * 4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.GETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.GETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *GETATTR4resok) ResetXDR() {
+func (v *Getattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// GETATTR4res is union GETATTR4res.
-type GETATTR4res struct {
+// Getattr4Res is union GETATTR4res.
+type Getattr4Res struct {
 	Status Nfsstat4      // selects the arm
-	Resok4 GETATTR4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Getattr4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of GETATTR4res, which has no largest size below 2 GiB.
+// The extent of Getattr4Res, which has no largest size below 2 GiB.
 const (
-	GETATTR4resMinSize       = 4 // bytes on the wire, at least
-	GETATTR4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Getattr4ResMinSize       = 4 // bytes on the wire, at least
+	Getattr4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *GETATTR4res) XDRSize() int {
+func (v *Getattr4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 8
 		n += 4 * len(v.Resok4.ObjAttributes.Attrmask)
 		n += xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))
@@ -12841,7 +12841,7 @@ func (v *GETATTR4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *GETATTR4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Getattr4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -12856,13 +12856,13 @@ func (v *GETATTR4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *GETATTR4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Getattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *GETATTR4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Getattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -12873,12 +12873,12 @@ func (v *GETATTR4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *GETATTR4res) MarshalBinary() ([]byte, error) {
+func (v *Getattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *GETATTR4res) UnmarshalBinary(b []byte) error {
+func (v *Getattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -12889,7 +12889,7 @@ func (v *GETATTR4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *GETATTR4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -12898,9 +12898,9 @@ func (v *GETATTR4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *GETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.GETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getattr4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -12909,9 +12909,9 @@ func (v *GETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.GETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
@@ -12929,7 +12929,7 @@ func (v *GETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			off += 4
 		}
 		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.GETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
 			return 0, xdr.Full()
@@ -12944,40 +12944,40 @@ func (v *GETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *GETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.GETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getattr4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.GETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		if err = xdr.Resize(d, &v.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
-			return 0, xdr.In(err, "nfs4.GETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.In(err, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		s := v.Resok4.ObjAttributes.Attrmask[:]
 		for i := range s {
@@ -12986,16 +12986,16 @@ func (v *GETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.GETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.GETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		v.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -13005,41 +13005,41 @@ func (v *GETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *GETATTR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.GETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getattr4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.GETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		off += int(n) * 4
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.GETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.GETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.GETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		off += xdr.Padded(int(n2))
 	default:
@@ -13048,36 +13048,36 @@ func (v *GETATTR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *GETATTR4res) ResetXDR() {
+func (v *Getattr4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// GETFH4resok is struct GETFH4resok.
-type GETFH4resok struct {
+// Getfh4Resok is struct GETFH4resok.
+type Getfh4Resok struct {
 	Object NFSFh4
 }
 
-// The extent of GETFH4resok.
+// The extent of Getfh4Resok.
 const (
-	GETFH4resokMinSize       = 4   // bytes on the wire, at least
-	GETFH4resokMaxSize       = 132 // bytes on the wire, at most
-	GETFH4resokAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Getfh4ResokMinSize       = 4   // bytes on the wire, at least
+	Getfh4ResokMaxSize       = 132 // bytes on the wire, at most
+	Getfh4ResokAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *GETFH4resok) XDRSize() int {
+func (v *Getfh4Resok) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Object))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *GETFH4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -13092,13 +13092,13 @@ func (v *GETFH4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *GETFH4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Getfh4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *GETFH4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Getfh4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -13109,12 +13109,12 @@ func (v *GETFH4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *GETFH4resok) MarshalBinary() ([]byte, error) {
+func (v *Getfh4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *GETFH4resok) UnmarshalBinary(b []byte) error {
+func (v *Getfh4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -13125,7 +13125,7 @@ func (v *GETFH4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *GETFH4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Getfh4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -13134,9 +13134,9 @@ func (v *GETFH4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *GETFH4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Object) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.GETFH4resok:Object")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Getfh4Resok:Object")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Object))) {
 		return 0, xdr.Full()
@@ -13149,21 +13149,21 @@ func (v *GETFH4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *GETFH4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Getfh4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETFH4resok:Object")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.GETFH4resok:Object")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Resok:Object")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.GETFH4resok:Object")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Resok:Object")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.GETFH4resok:Object")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Resok:Object")
 	}
 	v.Object = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -13171,49 +13171,49 @@ func (v *GETFH4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *GETFH4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETFH4resok:Object")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.GETFH4resok:Object")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Resok:Object")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.GETFH4resok:Object")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Resok:Object")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.GETFH4resok:Object")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Resok:Object")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *GETFH4resok) ResetXDR() {
+func (v *Getfh4Resok) ResetXDR() {
 	v.Object = nil
 }
 
-// GETFH4res is union GETFH4res.
-type GETFH4res struct {
+// Getfh4Res is union GETFH4res.
+type Getfh4Res struct {
 	Status Nfsstat4    // selects the arm
-	Resok4 GETFH4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Getfh4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of GETFH4res.
+// The extent of Getfh4Res.
 const (
-	GETFH4resMinSize       = 4   // bytes on the wire, at least
-	GETFH4resMaxSize       = 136 // bytes on the wire, at most
-	GETFH4resAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Getfh4ResMinSize       = 4   // bytes on the wire, at least
+	Getfh4ResMaxSize       = 136 // bytes on the wire, at most
+	Getfh4ResAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *GETFH4res) XDRSize() int {
+func (v *Getfh4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 4
 		n += xdr.Padded(len(v.Resok4.Object))
 	default:
@@ -13222,7 +13222,7 @@ func (v *GETFH4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *GETFH4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Getfh4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -13237,13 +13237,13 @@ func (v *GETFH4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *GETFH4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Getfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *GETFH4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Getfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -13254,12 +13254,12 @@ func (v *GETFH4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *GETFH4res) MarshalBinary() ([]byte, error) {
+func (v *Getfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *GETFH4res) UnmarshalBinary(b []byte) error {
+func (v *Getfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -13270,7 +13270,7 @@ func (v *GETFH4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *GETFH4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -13279,9 +13279,9 @@ func (v *GETFH4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *GETFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.GETFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getfh4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -13290,9 +13290,9 @@ func (v *GETFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if len(v.Resok4.Object) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.Object)), 128, "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.Object)), 128, "nfs4.Getfh4Res:Resok4.Object")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.Object))) {
 			return 0, xdr.Full()
@@ -13307,42 +13307,42 @@ func (v *GETFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *GETFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.GETFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getfh4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Resok4.Object")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Res:Resok4.Object")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Res:Resok4.Object")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Res:Resok4.Object")
 		}
 		v.Resok4.Object = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
@@ -13352,34 +13352,34 @@ func (v *GETFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *GETFH4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.GETFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.GETFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getfh4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Resok4.Object")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if n > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Res:Resok4.Object")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Getfh4Res:Resok4.Object")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.GETFH4res:Resok4.Object")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Getfh4Res:Resok4.Object")
 		}
 		off += xdr.Padded(int(n))
 	default:
@@ -13388,37 +13388,37 @@ func (v *GETFH4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *GETFH4res) ResetXDR() {
+func (v *Getfh4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// LINK4args is struct LINK4args.
-type LINK4args struct {
+// Link4Args is struct LINK4args.
+type Link4Args struct {
 	// SAVED_FH: source object
 	// CURRENT_FH: target directory
 	Newname Component4
 }
 
-// The extent of LINK4args, which has no largest size below 2 GiB.
+// The extent of Link4Args, which has no largest size below 2 GiB.
 const (
-	LINK4argsMinSize       = 4 // bytes on the wire, at least
-	LINK4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Link4ArgsMinSize       = 4 // bytes on the wire, at least
+	Link4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LINK4args) XDRSize() int {
+func (v *Link4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Newname))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LINK4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Link4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -13433,13 +13433,13 @@ func (v *LINK4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LINK4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Link4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LINK4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Link4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -13450,12 +13450,12 @@ func (v *LINK4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LINK4args) MarshalBinary() ([]byte, error) {
+func (v *Link4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LINK4args) UnmarshalBinary(b []byte) error {
+func (v *Link4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -13466,7 +13466,7 @@ func (v *LINK4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LINK4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -13475,9 +13475,9 @@ func (v *LINK4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LINK4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Newname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), 4294967295, "nfs4.LINK4args:Newname")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), 4294967295, "nfs4.Link4Args:Newname")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Newname))) {
 		return 0, xdr.Full()
@@ -13490,18 +13490,18 @@ func (v *LINK4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LINK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Link4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LINK4args:Newname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Link4Args:Newname")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LINK4args:Newname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Link4Args:Newname")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LINK4args:Newname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Link4Args:Newname")
 	}
 	v.Newname = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -13509,45 +13509,45 @@ func (v *LINK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LINK4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LINK4args:Newname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Link4Args:Newname")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LINK4args:Newname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Link4Args:Newname")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LINK4args:Newname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Link4Args:Newname")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LINK4args) ResetXDR() {
+func (v *Link4Args) ResetXDR() {
 	v.Newname = nil
 }
 
-// LINK4resok is struct LINK4resok.
-type LINK4resok struct {
+// Link4Resok is struct LINK4resok.
+type Link4Resok struct {
 	Cinfo ChangeInfo4
 }
 
-// The extent of LINK4resok.
+// The extent of Link4Resok.
 const (
-	LINK4resokFixedSize = 20 // bytes on the wire, always
+	Link4ResokFixedSize = 20 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LINK4resok) XDRSize() int {
+func (v *Link4Resok) XDRSize() int {
 	return 20
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LINK4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -13562,13 +13562,13 @@ func (v *LINK4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LINK4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Link4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LINK4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Link4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -13579,12 +13579,12 @@ func (v *LINK4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LINK4resok) MarshalBinary() ([]byte, error) {
+func (v *Link4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LINK4resok) UnmarshalBinary(b []byte) error {
+func (v *Link4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -13595,7 +13595,7 @@ func (v *LINK4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LINK4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Link4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -13604,7 +13604,7 @@ func (v *LINK4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LINK4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
 		return 0, xdr.Full()
 	}
@@ -13617,14 +13617,14 @@ func (v *LINK4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LINK4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Link4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.LINK4resok:Cinfo.Atomic")
+		return 0, xdr.Short(b, off, 20, "nfs4.Link4Resok:Cinfo.Atomic")
 	}
 	w := b[off : off+20 : off+20]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.LINK4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Resok:Cinfo.Atomic")
 	}
 	v.Cinfo.Atomic = word != 0
 	v.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
@@ -13634,41 +13634,41 @@ func (v *LINK4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LINK4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.LINK4resok:Cinfo.Atomic")
+		return 0, xdr.Short(b, off, 20, "nfs4.Link4Resok:Cinfo.Atomic")
 	}
 	w := b[off : off+20 : off+20]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.LINK4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Resok:Cinfo.Atomic")
 	}
 	off += 20
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LINK4resok) ResetXDR() {
+func (v *Link4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
 
-// LINK4res is union LINK4res.
-type LINK4res struct {
+// Link4Res is union LINK4res.
+type Link4Res struct {
 	Status Nfsstat4   // selects the arm
-	Resok4 LINK4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Link4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of LINK4res.
+// The extent of Link4Res.
 const (
-	LINK4resMinSize = 4  // bytes on the wire, at least
-	LINK4resMaxSize = 24 // bytes on the wire, at most
+	Link4ResMinSize = 4  // bytes on the wire, at least
+	Link4ResMaxSize = 24 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LINK4res) XDRSize() int {
+func (v *Link4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 20
 	default:
 	}
@@ -13676,7 +13676,7 @@ func (v *LINK4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LINK4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Link4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -13691,13 +13691,13 @@ func (v *LINK4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LINK4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Link4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LINK4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Link4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -13708,12 +13708,12 @@ func (v *LINK4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LINK4res) MarshalBinary() ([]byte, error) {
+func (v *Link4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LINK4res) UnmarshalBinary(b []byte) error {
+func (v *Link4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -13724,7 +13724,7 @@ func (v *LINK4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LINK4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -13733,9 +13733,9 @@ func (v *LINK4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LINK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.LINK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Link4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -13744,7 +13744,7 @@ func (v *LINK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
@@ -13759,35 +13759,35 @@ func (v *LINK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LINK4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LINK4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Link4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LINK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Link4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.LINK4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Short(b, off, 20, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
 		}
 		w := b[off : off+20 : off+20]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.LINK4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
 		}
 		v.Resok4.Cinfo.Atomic = word != 0
 		v.Resok4.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
@@ -13799,27 +13799,27 @@ func (v *LINK4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LINK4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LINK4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Link4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LINK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Link4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.LINK4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Short(b, off, 20, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
 		}
 		w := b[off : off+20 : off+20]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.LINK4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Link4Res:Resok4.Cinfo.Atomic")
 		}
 		off += 20
 	default:
@@ -13828,9 +13828,9 @@ func (v *LINK4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LINK4res) ResetXDR() {
+func (v *Link4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
@@ -14336,10 +14336,10 @@ func (v *Locker4) ResetXDR() {
 	v.NewLockOwner = false
 }
 
-// LOCK4args is struct LOCK4args.
+// Lock4Args is struct LOCK4args.
 //
 // LOCK/LOCKT/LOCKU: Record lock management
-type LOCK4args struct {
+type Lock4Args struct {
 	// CURRENT_FH: file
 	Locktype NFSLockType4
 	Reclaim  bool
@@ -14348,15 +14348,15 @@ type LOCK4args struct {
 	Locker   Locker4
 }
 
-// The extent of LOCK4args.
+// The extent of Lock4Args.
 const (
-	LOCK4argsMinSize       = 48   // bytes on the wire, at least
-	LOCK4argsMaxSize       = 1088 // bytes on the wire, at most
-	LOCK4argsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Lock4ArgsMinSize       = 48   // bytes on the wire, at least
+	Lock4ArgsMaxSize       = 1088 // bytes on the wire, at most
+	Lock4ArgsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCK4args) XDRSize() int {
+func (v *Lock4Args) XDRSize() int {
 	n := 28
 	if v.Locker.NewLockOwner {
 		n += 36
@@ -14368,7 +14368,7 @@ func (v *LOCK4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCK4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lock4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -14383,13 +14383,13 @@ func (v *LOCK4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCK4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lock4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCK4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lock4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -14400,12 +14400,12 @@ func (v *LOCK4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCK4args) MarshalBinary() ([]byte, error) {
+func (v *Lock4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCK4args) UnmarshalBinary(b []byte) error {
+func (v *Lock4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -14416,7 +14416,7 @@ func (v *LOCK4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCK4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Lock4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -14425,9 +14425,9 @@ func (v *LOCK4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCK4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.LOCK4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Args:Locktype")
 	}
 	if xdr.Lacks(b, off, 28) {
 		return 0, xdr.Full()
@@ -14441,7 +14441,7 @@ func (v *LOCK4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	off += 28
 	if v.Locker.NewLockOwner {
 		if len(v.Locker.OpenOwner.LockOwner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Locker.OpenOwner.LockOwner.Owner))) {
 			return 0, xdr.Full()
@@ -14469,27 +14469,27 @@ func (v *LOCK4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.LOCK4args:Locktype")
+		return 0, xdr.Short(b, off, 28, "nfs4.Lock4Args:Locktype")
 	}
 	w := b[off : off+28 : off+28]
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCK4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Args:Locktype")
 	}
 	v.Locktype = enum
 	word := binary.BigEndian.Uint32(w[4:8])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.LOCK4args:Reclaim")
+		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.Lock4Args:Reclaim")
 	}
 	v.Reclaim = word != 0
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[8:16]))
 	v.Length = Length4(binary.BigEndian.Uint64(w[16:24]))
 	word2 := binary.BigEndian.Uint32(w[24:28])
 	if word2 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.LOCK4args:Locker.NewLockOwner")
+		return 0, xdr.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.Lock4Args:Locker.NewLockOwner")
 	}
 	kind = word2 != 0
 	off += 28
@@ -14503,7 +14503,7 @@ func (v *LOCK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	if kind {
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Short(b, off, 36, "nfs4.LOCK4args:Locker.OpenOwner.OpenSeqid")
+			return 0, xdr.Short(b, off, 36, "nfs4.Lock4Args:Locker.OpenOwner.OpenSeqid")
 		}
 		w := b[off : off+36 : off+36]
 		v.Locker.OpenOwner.OpenSeqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
@@ -14514,19 +14514,19 @@ func (v *LOCK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if n > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		v.Locker.OpenOwner.LockOwner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	} else {
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.LOCK4args:Locker.LockOwner.LockStateid.Seqid")
+			return 0, xdr.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.LockStateid.Seqid")
 		}
 		w := b[off : off+20 : off+20]
 		v.Locker.LockOwner.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -14538,46 +14538,46 @@ func (v *LOCK4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCK4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.LOCK4args:Locktype")
+		return 0, xdr.Short(b, off, 28, "nfs4.Lock4Args:Locktype")
 	}
 	w := b[off : off+28 : off+28]
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCK4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Args:Locktype")
 	}
 	word := binary.BigEndian.Uint32(w[4:8])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.LOCK4args:Reclaim")
+		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.Lock4Args:Reclaim")
 	}
 	word2 := binary.BigEndian.Uint32(w[24:28])
 	if word2 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.LOCK4args:Locker.NewLockOwner")
+		return 0, xdr.Fail(xdr.CodeBool, off+24, uint64(word2), 1, "nfs4.Lock4Args:Locker.NewLockOwner")
 	}
 	kind = word2 != 0
 	off += 28
 	if kind {
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Short(b, off, 36, "nfs4.LOCK4args:Locker.OpenOwner.OpenSeqid")
+			return 0, xdr.Short(b, off, 36, "nfs4.Lock4Args:Locker.OpenOwner.OpenSeqid")
 		}
 		w := b[off : off+36 : off+36]
 		n := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if n > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCK4args:Locker.OpenOwner.LockOwner.Owner")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
 		}
 		off += xdr.Padded(int(n))
 	} else {
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.LOCK4args:Locker.LockOwner.LockStateid.Seqid")
+			return 0, xdr.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.LockStateid.Seqid")
 		}
 		off += 20
 	}
@@ -14585,7 +14585,7 @@ func (v *LOCK4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCK4args) ResetXDR() {
+func (v *Lock4Args) ResetXDR() {
 	v.Locktype = 0
 	v.Reclaim = false
 	v.Offset = 0
@@ -14593,30 +14593,30 @@ func (v *LOCK4args) ResetXDR() {
 	v.Locker.ResetXDR()
 }
 
-// LOCK4denied is struct LOCK4denied.
-type LOCK4denied struct {
+// Lock4Denied is struct LOCK4denied.
+type Lock4Denied struct {
 	Offset   Offset4
 	Length   Length4
 	Locktype NFSLockType4
 	Owner    LockOwner4
 }
 
-// The extent of LOCK4denied.
+// The extent of Lock4Denied.
 const (
-	LOCK4deniedMinSize       = 32   // bytes on the wire, at least
-	LOCK4deniedMaxSize       = 1056 // bytes on the wire, at most
-	LOCK4deniedAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Lock4DeniedMinSize       = 32   // bytes on the wire, at least
+	Lock4DeniedMaxSize       = 1056 // bytes on the wire, at most
+	Lock4DeniedAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCK4denied) XDRSize() int {
+func (v *Lock4Denied) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Owner.Owner))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCK4denied) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -14631,13 +14631,13 @@ func (v *LOCK4denied) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCK4denied) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lock4Denied) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCK4denied) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lock4Denied) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -14648,12 +14648,12 @@ func (v *LOCK4denied) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCK4denied) MarshalBinary() ([]byte, error) {
+func (v *Lock4Denied) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCK4denied) UnmarshalBinary(b []byte) error {
+func (v *Lock4Denied) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -14664,7 +14664,7 @@ func (v *LOCK4denied) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCK4denied) CheckXDR(b []byte) (n int, err error) {
+func (v *Lock4Denied) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -14673,12 +14673,12 @@ func (v *LOCK4denied) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCK4denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Locktype)), 0, "nfs4.LOCK4denied:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Denied:Locktype")
 	}
 	if len(v.Owner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.LOCK4denied:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.Lock4Denied:Owner.Owner")
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Owner.Owner))) {
 		return 0, xdr.Full()
@@ -14695,29 +14695,29 @@ func (v *LOCK4denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCK4denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lock4Denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "nfs4.LOCK4denied:Offset")
+		return 0, xdr.Short(b, off, 32, "nfs4.Lock4Denied:Offset")
 	}
 	w := b[off : off+32 : off+32]
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 	v.Length = Length4(binary.BigEndian.Uint64(w[8:16]))
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.LOCK4denied:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Denied:Locktype")
 	}
 	v.Locktype = enum
 	v.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
 	n := binary.BigEndian.Uint32(w[28:32])
 	off += 32
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCK4denied:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Denied:Owner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCK4denied:Owner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Denied:Owner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCK4denied:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lock4Denied:Owner.Owner")
 	}
 	v.Owner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -14725,55 +14725,55 @@ func (v *LOCK4denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCK4denied) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Denied) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "nfs4.LOCK4denied:Offset")
+		return 0, xdr.Short(b, off, 32, "nfs4.Lock4Denied:Offset")
 	}
 	w := b[off : off+32 : off+32]
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.LOCK4denied:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Denied:Locktype")
 	}
 	n := binary.BigEndian.Uint32(w[28:32])
 	off += 32
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCK4denied:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Denied:Owner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCK4denied:Owner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Denied:Owner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCK4denied:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lock4Denied:Owner.Owner")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCK4denied) ResetXDR() {
+func (v *Lock4Denied) ResetXDR() {
 	v.Offset = 0
 	v.Length = 0
 	v.Locktype = 0
 	v.Owner.ResetXDR()
 }
 
-// LOCK4resok is struct LOCK4resok.
-type LOCK4resok struct {
+// Lock4Resok is struct LOCK4resok.
+type Lock4Resok struct {
 	LockStateid Stateid4
 }
 
-// The extent of LOCK4resok.
+// The extent of Lock4Resok.
 const (
-	LOCK4resokFixedSize = 16 // bytes on the wire, always
+	Lock4ResokFixedSize = 16 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCK4resok) XDRSize() int {
+func (v *Lock4Resok) XDRSize() int {
 	return 16
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCK4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -14788,13 +14788,13 @@ func (v *LOCK4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCK4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lock4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCK4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lock4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -14805,12 +14805,12 @@ func (v *LOCK4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCK4resok) MarshalBinary() ([]byte, error) {
+func (v *Lock4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCK4resok) UnmarshalBinary(b []byte) error {
+func (v *Lock4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -14821,7 +14821,7 @@ func (v *LOCK4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCK4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Lock4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -14830,7 +14830,7 @@ func (v *LOCK4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCK4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
 	}
@@ -14842,9 +14842,9 @@ func (v *LOCK4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCK4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.LOCK4resok:LockStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.Lock4Resok:LockStateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
 	v.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -14854,40 +14854,40 @@ func (v *LOCK4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCK4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.LOCK4resok:LockStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.Lock4Resok:LockStateid.Seqid")
 	}
 	off += 16
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCK4resok) ResetXDR() {
+func (v *Lock4Resok) ResetXDR() {
 	v.LockStateid.ResetXDR()
 }
 
-// LOCK4res is union LOCK4res.
-type LOCK4res struct {
+// Lock4Res is union LOCK4res.
+type Lock4Res struct {
 	Status Nfsstat4    // selects the arm
-	Resok4 LOCK4resok  // where Status is Nfsstat4Nfs4Ok
-	Denied LOCK4denied // where Status is Nfsstat4Nfs4errDenied
+	Resok4 Lock4Resok  // where Status is Nfsstat4OK
+	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
 }
 
-// The extent of LOCK4res.
+// The extent of Lock4Res.
 const (
-	LOCK4resMinSize       = 4    // bytes on the wire, at least
-	LOCK4resMaxSize       = 1060 // bytes on the wire, at most
-	LOCK4resAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Lock4ResMinSize       = 4    // bytes on the wire, at least
+	Lock4ResMaxSize       = 1060 // bytes on the wire, at most
+	Lock4ResAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCK4res) XDRSize() int {
+func (v *Lock4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		n += 32
 		n += xdr.Padded(len(v.Denied.Owner.Owner))
 	default:
@@ -14896,7 +14896,7 @@ func (v *LOCK4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCK4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lock4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -14911,13 +14911,13 @@ func (v *LOCK4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCK4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lock4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCK4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lock4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -14928,12 +14928,12 @@ func (v *LOCK4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCK4res) MarshalBinary() ([]byte, error) {
+func (v *Lock4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCK4res) UnmarshalBinary(b []byte) error {
+func (v *Lock4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -14944,7 +14944,7 @@ func (v *LOCK4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCK4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -14953,9 +14953,9 @@ func (v *LOCK4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.LOCK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lock4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -14964,7 +14964,7 @@ func (v *LOCK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
@@ -14972,12 +14972,12 @@ func (v *LOCK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[0:4], v.Resok4.LockStateid.Seqid)
 		copy(w[4:16], v.Resok4.LockStateid.Other[:])
 		off += 16
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		if !v.Denied.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.LOCK4res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lock4Res:Denied.Locktype")
 		}
 		if len(v.Denied.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.LOCK4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
 		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Denied.Owner.Owner))) {
 			return 0, xdr.Full()
@@ -14996,60 +14996,60 @@ func (v *LOCK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCK4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOCK4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lock4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			v.Denied.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.LOCK4res:Resok4.LockStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Lock4Res:Resok4.LockStateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 		copy(v.Resok4.LockStateid.Other[:], w[4:16])
 		off += 16
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "nfs4.LOCK4res:Denied.Offset")
+			return 0, xdr.Short(b, off, 32, "nfs4.Lock4Res:Denied.Offset")
 		}
 		w := b[off : off+32 : off+32]
 		v.Denied.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 		v.Denied.Length = Length4(binary.BigEndian.Uint64(w[8:16]))
 		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.LOCK4res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lock4Res:Denied.Locktype")
 		}
 		v.Denied.Locktype = enum2
 		v.Denied.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
 		if n > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCK4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCK4res:Denied.Owner.Owner")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCK4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
 		v.Denied.Owner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
@@ -15059,43 +15059,43 @@ func (v *LOCK4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCK4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOCK4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lock4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.LOCK4res:Resok4.LockStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Lock4Res:Resok4.LockStateid.Seqid")
 		}
 		off += 16
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "nfs4.LOCK4res:Denied.Offset")
+			return 0, xdr.Short(b, off, 32, "nfs4.Lock4Res:Denied.Offset")
 		}
 		w := b[off : off+32 : off+32]
 		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.LOCK4res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lock4Res:Denied.Locktype")
 		}
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
 		if n > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCK4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCK4res:Denied.Owner.Owner")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCK4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
 		off += xdr.Padded(int(n))
 	default:
@@ -15104,19 +15104,19 @@ func (v *LOCK4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCK4res) ResetXDR() {
+func (v *Lock4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		v.Denied.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// LOCKT4args is struct LOCKT4args.
-type LOCKT4args struct {
+// Lockt4Args is struct LOCKT4args.
+type Lockt4Args struct {
 	// CURRENT_FH: file
 	Locktype NFSLockType4
 	Offset   Offset4
@@ -15124,22 +15124,22 @@ type LOCKT4args struct {
 	Owner    LockOwner4
 }
 
-// The extent of LOCKT4args.
+// The extent of Lockt4Args.
 const (
-	LOCKT4argsMinSize       = 32   // bytes on the wire, at least
-	LOCKT4argsMaxSize       = 1056 // bytes on the wire, at most
-	LOCKT4argsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Lockt4ArgsMinSize       = 32   // bytes on the wire, at least
+	Lockt4ArgsMaxSize       = 1056 // bytes on the wire, at most
+	Lockt4ArgsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCKT4args) XDRSize() int {
+func (v *Lockt4Args) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Owner.Owner))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCKT4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -15154,13 +15154,13 @@ func (v *LOCKT4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCKT4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lockt4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCKT4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lockt4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -15171,12 +15171,12 @@ func (v *LOCKT4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCKT4args) MarshalBinary() ([]byte, error) {
+func (v *Lockt4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCKT4args) UnmarshalBinary(b []byte) error {
+func (v *Lockt4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -15187,7 +15187,7 @@ func (v *LOCKT4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCKT4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Lockt4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -15196,12 +15196,12 @@ func (v *LOCKT4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCKT4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lockt4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.LOCKT4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lockt4Args:Locktype")
 	}
 	if len(v.Owner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.LOCKT4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.Lockt4Args:Owner.Owner")
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Owner.Owner))) {
 		return 0, xdr.Full()
@@ -15218,14 +15218,14 @@ func (v *LOCKT4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCKT4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lockt4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "nfs4.LOCKT4args:Locktype")
+		return 0, xdr.Short(b, off, 32, "nfs4.Lockt4Args:Locktype")
 	}
 	w := b[off : off+32 : off+32]
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKT4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Args:Locktype")
 	}
 	v.Locktype = enum
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[4:12]))
@@ -15234,13 +15234,13 @@ func (v *LOCKT4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[28:32])
 	off += 32
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCKT4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Args:Owner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCKT4args:Owner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Args:Owner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCKT4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Args:Owner.Owner")
 	}
 	v.Owner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -15248,66 +15248,66 @@ func (v *LOCKT4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCKT4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lockt4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "nfs4.LOCKT4args:Locktype")
+		return 0, xdr.Short(b, off, 32, "nfs4.Lockt4Args:Locktype")
 	}
 	w := b[off : off+32 : off+32]
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKT4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Args:Locktype")
 	}
 	n := binary.BigEndian.Uint32(w[28:32])
 	off += 32
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCKT4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Args:Owner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCKT4args:Owner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Args:Owner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCKT4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Args:Owner.Owner")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCKT4args) ResetXDR() {
+func (v *Lockt4Args) ResetXDR() {
 	v.Locktype = 0
 	v.Offset = 0
 	v.Length = 0
 	v.Owner.ResetXDR()
 }
 
-// LOCKT4res is union LOCKT4res.
-type LOCKT4res struct {
+// Lockt4Res is union LOCKT4res.
+type Lockt4Res struct {
 	Status Nfsstat4    // selects the arm
-	Denied LOCK4denied // where Status is Nfsstat4Nfs4errDenied
+	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
 }
 
-// The extent of LOCKT4res.
+// The extent of Lockt4Res.
 const (
-	LOCKT4resMinSize       = 4    // bytes on the wire, at least
-	LOCKT4resMaxSize       = 1060 // bytes on the wire, at most
-	LOCKT4resAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Lockt4ResMinSize       = 4    // bytes on the wire, at least
+	Lockt4ResMaxSize       = 1060 // bytes on the wire, at most
+	Lockt4ResAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCKT4res) XDRSize() int {
+func (v *Lockt4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		n += 32
 		n += xdr.Padded(len(v.Denied.Owner.Owner))
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 	default:
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCKT4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lockt4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -15322,13 +15322,13 @@ func (v *LOCKT4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCKT4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lockt4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCKT4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lockt4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -15339,12 +15339,12 @@ func (v *LOCKT4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCKT4res) MarshalBinary() ([]byte, error) {
+func (v *Lockt4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCKT4res) UnmarshalBinary(b []byte) error {
+func (v *Lockt4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -15355,7 +15355,7 @@ func (v *LOCKT4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCKT4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -15364,9 +15364,9 @@ func (v *LOCKT4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCKT4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.LOCKT4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lockt4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -15375,12 +15375,12 @@ func (v *LOCKT4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		if !v.Denied.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.LOCKT4res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lockt4Res:Denied.Locktype")
 		}
 		if len(v.Denied.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.LOCKT4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
 		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Denied.Owner.Owner))) {
 			return 0, xdr.Full()
@@ -15393,121 +15393,121 @@ func (v *LOCKT4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Denied.Owner.Owner)))
 		off += 32
 		off = xdr.PutOpaque(b, off, v.Denied.Owner.Owner)
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 	default:
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCKT4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOCKT4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lockt4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKT4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			v.Denied.ResetXDR()
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "nfs4.LOCKT4res:Denied.Offset")
+			return 0, xdr.Short(b, off, 32, "nfs4.Lockt4Res:Denied.Offset")
 		}
 		w := b[off : off+32 : off+32]
 		v.Denied.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 		v.Denied.Length = Length4(binary.BigEndian.Uint64(w[8:16]))
 		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.LOCKT4res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lockt4Res:Denied.Locktype")
 		}
 		v.Denied.Locktype = enum2
 		v.Denied.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
 		if n > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCKT4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCKT4res:Denied.Owner.Owner")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCKT4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
 		v.Denied.Owner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 	default:
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCKT4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOCKT4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lockt4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKT4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "nfs4.LOCKT4res:Denied.Offset")
+			return 0, xdr.Short(b, off, 32, "nfs4.Lockt4Res:Denied.Offset")
 		}
 		w := b[off : off+32 : off+32]
 		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.LOCKT4res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lockt4Res:Denied.Locktype")
 		}
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
 		if n > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.LOCKT4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOCKT4res:Denied.Owner.Owner")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOCKT4res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
 		off += xdr.Padded(int(n))
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 	default:
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCKT4res) ResetXDR() {
+func (v *Lockt4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4errDenied:
+	case Nfsstat4ErrDenied:
 		v.Denied.ResetXDR()
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 	default:
 	}
 	v.Status = 0
 }
 
-// LOCKU4args is struct LOCKU4args.
-type LOCKU4args struct {
+// Locku4Args is struct LOCKU4args.
+type Locku4Args struct {
 	// CURRENT_FH: file
 	Locktype    NFSLockType4
 	Seqid       Seqid4
@@ -15516,18 +15516,18 @@ type LOCKU4args struct {
 	Length      Length4
 }
 
-// The extent of LOCKU4args.
+// The extent of Locku4Args.
 const (
-	LOCKU4argsFixedSize = 40 // bytes on the wire, always
+	Locku4ArgsFixedSize = 40 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCKU4args) XDRSize() int {
+func (v *Locku4Args) XDRSize() int {
 	return 40
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCKU4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -15542,13 +15542,13 @@ func (v *LOCKU4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCKU4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Locku4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCKU4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Locku4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -15559,12 +15559,12 @@ func (v *LOCKU4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCKU4args) MarshalBinary() ([]byte, error) {
+func (v *Locku4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCKU4args) UnmarshalBinary(b []byte) error {
+func (v *Locku4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -15575,7 +15575,7 @@ func (v *LOCKU4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCKU4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Locku4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -15584,9 +15584,9 @@ func (v *LOCKU4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCKU4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.LOCKU4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Locku4Args:Locktype")
 	}
 	if xdr.Lacks(b, off, 40) {
 		return 0, xdr.Full()
@@ -15603,14 +15603,14 @@ func (v *LOCKU4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCKU4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Locku4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Short(b, off, 40, "nfs4.LOCKU4args:Locktype")
+		return 0, xdr.Short(b, off, 40, "nfs4.Locku4Args:Locktype")
 	}
 	w := b[off : off+40 : off+40]
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKU4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Args:Locktype")
 	}
 	v.Locktype = enum
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[4:8]))
@@ -15623,21 +15623,21 @@ func (v *LOCKU4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCKU4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Locku4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Short(b, off, 40, "nfs4.LOCKU4args:Locktype")
+		return 0, xdr.Short(b, off, 40, "nfs4.Locku4Args:Locktype")
 	}
 	w := b[off : off+40 : off+40]
 	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKU4args:Locktype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Args:Locktype")
 	}
 	off += 40
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCKU4args) ResetXDR() {
+func (v *Locku4Args) ResetXDR() {
 	v.Locktype = 0
 	v.Seqid = 0
 	v.LockStateid.ResetXDR()
@@ -15645,23 +15645,23 @@ func (v *LOCKU4args) ResetXDR() {
 	v.Length = 0
 }
 
-// LOCKU4res is union LOCKU4res.
-type LOCKU4res struct {
+// Locku4Res is union LOCKU4res.
+type Locku4Res struct {
 	Status      Nfsstat4 // selects the arm
-	LockStateid Stateid4 // where Status is Nfsstat4Nfs4Ok
+	LockStateid Stateid4 // where Status is Nfsstat4OK
 }
 
-// The extent of LOCKU4res.
+// The extent of Locku4Res.
 const (
-	LOCKU4resMinSize = 4  // bytes on the wire, at least
-	LOCKU4resMaxSize = 20 // bytes on the wire, at most
+	Locku4ResMinSize = 4  // bytes on the wire, at least
+	Locku4ResMaxSize = 20 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOCKU4res) XDRSize() int {
+func (v *Locku4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
 	default:
 	}
@@ -15669,7 +15669,7 @@ func (v *LOCKU4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOCKU4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Locku4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -15684,13 +15684,13 @@ func (v *LOCKU4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOCKU4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Locku4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOCKU4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Locku4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -15701,12 +15701,12 @@ func (v *LOCKU4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOCKU4res) MarshalBinary() ([]byte, error) {
+func (v *Locku4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOCKU4res) UnmarshalBinary(b []byte) error {
+func (v *Locku4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -15717,7 +15717,7 @@ func (v *LOCKU4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOCKU4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -15726,9 +15726,9 @@ func (v *LOCKU4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOCKU4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.LOCKU4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Locku4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -15737,7 +15737,7 @@ func (v *LOCKU4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
@@ -15751,30 +15751,30 @@ func (v *LOCKU4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOCKU4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOCKU4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Locku4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKU4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.LockStateid.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.LOCKU4res:LockStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Locku4Res:LockStateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
 		v.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -15786,22 +15786,22 @@ func (v *LOCKU4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOCKU4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOCKU4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Locku4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOCKU4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.LOCKU4res:LockStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Locku4Res:LockStateid.Seqid")
 		}
 		off += 16
 	default:
@@ -15810,36 +15810,36 @@ func (v *LOCKU4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOCKU4res) ResetXDR() {
+func (v *Locku4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.LockStateid.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// LOOKUP4args is struct LOOKUP4args.
-type LOOKUP4args struct {
+// Lookup4Args is struct LOOKUP4args.
+type Lookup4Args struct {
 	// CURRENT_FH: directory
 	Objname Component4
 }
 
-// The extent of LOOKUP4args, which has no largest size below 2 GiB.
+// The extent of Lookup4Args, which has no largest size below 2 GiB.
 const (
-	LOOKUP4argsMinSize       = 4 // bytes on the wire, at least
-	LOOKUP4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Lookup4ArgsMinSize       = 4 // bytes on the wire, at least
+	Lookup4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOOKUP4args) XDRSize() int {
+func (v *Lookup4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Objname))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOOKUP4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lookup4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -15854,13 +15854,13 @@ func (v *LOOKUP4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOOKUP4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lookup4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOOKUP4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lookup4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -15871,12 +15871,12 @@ func (v *LOOKUP4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOOKUP4args) MarshalBinary() ([]byte, error) {
+func (v *Lookup4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOOKUP4args) UnmarshalBinary(b []byte) error {
+func (v *Lookup4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -15887,7 +15887,7 @@ func (v *LOOKUP4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOOKUP4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -15896,9 +15896,9 @@ func (v *LOOKUP4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOOKUP4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Objname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), 4294967295, "nfs4.LOOKUP4args:Objname")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), 4294967295, "nfs4.Lookup4Args:Objname")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Objname))) {
 		return 0, xdr.Full()
@@ -15911,18 +15911,18 @@ func (v *LOOKUP4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOOKUP4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lookup4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOOKUP4args:Objname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOOKUP4args:Objname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lookup4Args:Objname")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOOKUP4args:Objname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lookup4Args:Objname")
 	}
 	v.Objname = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -15930,46 +15930,46 @@ func (v *LOOKUP4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOOKUP4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookup4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOOKUP4args:Objname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.LOOKUP4args:Objname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lookup4Args:Objname")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.LOOKUP4args:Objname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Lookup4Args:Objname")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOOKUP4args) ResetXDR() {
+func (v *Lookup4Args) ResetXDR() {
 	v.Objname = nil
 }
 
-// LOOKUP4res is struct LOOKUP4res.
-type LOOKUP4res struct {
+// Lookup4Res is struct LOOKUP4res.
+type Lookup4Res struct {
 	// CURRENT_FH: object
 	Status Nfsstat4
 }
 
-// The extent of LOOKUP4res.
+// The extent of Lookup4Res.
 const (
-	LOOKUP4resFixedSize = 4 // bytes on the wire, always
+	Lookup4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOOKUP4res) XDRSize() int {
+func (v *Lookup4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOOKUP4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -15984,13 +15984,13 @@ func (v *LOOKUP4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOOKUP4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lookup4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOOKUP4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lookup4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -16001,12 +16001,12 @@ func (v *LOOKUP4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOOKUP4res) MarshalBinary() ([]byte, error) {
+func (v *Lookup4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOOKUP4res) UnmarshalBinary(b []byte) error {
+func (v *Lookup4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -16017,7 +16017,7 @@ func (v *LOOKUP4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOOKUP4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Lookup4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -16026,9 +16026,9 @@ func (v *LOOKUP4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOOKUP4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.LOOKUP4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookup4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -16040,14 +16040,14 @@ func (v *LOOKUP4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOOKUP4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lookup4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOOKUP4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOOKUP4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookup4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -16055,42 +16055,42 @@ func (v *LOOKUP4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOOKUP4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookup4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOOKUP4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOOKUP4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookup4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOOKUP4res) ResetXDR() {
+func (v *Lookup4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// LOOKUPP4res is struct LOOKUPP4res.
-type LOOKUPP4res struct {
+// Lookupp4Res is struct LOOKUPP4res.
+type Lookupp4Res struct {
 	// CURRENT_FH: directory
 	Status Nfsstat4
 }
 
-// The extent of LOOKUPP4res.
+// The extent of Lookupp4Res.
 const (
-	LOOKUPP4resFixedSize = 4 // bytes on the wire, always
+	Lookupp4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *LOOKUPP4res) XDRSize() int {
+func (v *Lookupp4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LOOKUPP4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Lookupp4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -16105,13 +16105,13 @@ func (v *LOOKUPP4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *LOOKUPP4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Lookupp4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *LOOKUPP4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Lookupp4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -16122,12 +16122,12 @@ func (v *LOOKUPP4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *LOOKUPP4res) MarshalBinary() ([]byte, error) {
+func (v *Lookupp4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *LOOKUPP4res) UnmarshalBinary(b []byte) error {
+func (v *Lookupp4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -16138,7 +16138,7 @@ func (v *LOOKUPP4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *LOOKUPP4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Lookupp4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -16147,9 +16147,9 @@ func (v *LOOKUPP4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LOOKUPP4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.LOOKUPP4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookupp4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -16161,14 +16161,14 @@ func (v *LOOKUPP4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *LOOKUPP4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Lookupp4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOOKUPP4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOOKUPP4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookupp4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -16176,38 +16176,38 @@ func (v *LOOKUPP4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *LOOKUPP4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.LOOKUPP4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LOOKUPP4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookupp4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *LOOKUPP4res) ResetXDR() {
+func (v *Lookupp4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// NVERIFY4args is struct NVERIFY4args.
-type NVERIFY4args struct {
+// Nverify4Args is struct NVERIFY4args.
+type Nverify4Args struct {
 	// CURRENT_FH: object
 	ObjAttributes Fattr4
 }
 
-// The extent of NVERIFY4args, which has no largest size below 2 GiB.
+// The extent of Nverify4Args, which has no largest size below 2 GiB.
 const (
-	NVERIFY4argsMinSize       = 8 // bytes on the wire, at least
-	NVERIFY4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Nverify4ArgsMinSize       = 8 // bytes on the wire, at least
+	Nverify4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *NVERIFY4args) XDRSize() int {
+func (v *Nverify4Args) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
 	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
@@ -16215,7 +16215,7 @@ func (v *NVERIFY4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NVERIFY4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Nverify4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -16230,13 +16230,13 @@ func (v *NVERIFY4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *NVERIFY4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Nverify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *NVERIFY4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Nverify4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -16247,12 +16247,12 @@ func (v *NVERIFY4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *NVERIFY4args) MarshalBinary() ([]byte, error) {
+func (v *Nverify4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *NVERIFY4args) UnmarshalBinary(b []byte) error {
+func (v *Nverify4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -16263,7 +16263,7 @@ func (v *NVERIFY4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *NVERIFY4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -16272,9 +16272,9 @@ func (v *NVERIFY4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NVERIFY4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.NVERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -16292,7 +16292,7 @@ func (v *NVERIFY4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.NVERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
@@ -16305,19 +16305,19 @@ func (v *NVERIFY4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *NVERIFY4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.NVERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NVERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.NVERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.In(err, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
 	s := v.ObjAttributes.Attrmask[:]
 	for i := range s {
@@ -16326,16 +16326,16 @@ func (v *NVERIFY4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.NVERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.NVERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.NVERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	v.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -16343,55 +16343,55 @@ func (v *NVERIFY4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *NVERIFY4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.NVERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NVERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
 	off += int(n) * 4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.NVERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.NVERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.NVERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *NVERIFY4args) ResetXDR() {
+func (v *Nverify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// NVERIFY4res is struct NVERIFY4res.
-type NVERIFY4res struct {
+// Nverify4Res is struct NVERIFY4res.
+type Nverify4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of NVERIFY4res.
+// The extent of Nverify4Res.
 const (
-	NVERIFY4resFixedSize = 4 // bytes on the wire, always
+	Nverify4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *NVERIFY4res) XDRSize() int {
+func (v *Nverify4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NVERIFY4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -16406,13 +16406,13 @@ func (v *NVERIFY4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *NVERIFY4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Nverify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *NVERIFY4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Nverify4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -16423,12 +16423,12 @@ func (v *NVERIFY4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *NVERIFY4res) MarshalBinary() ([]byte, error) {
+func (v *Nverify4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *NVERIFY4res) UnmarshalBinary(b []byte) error {
+func (v *Nverify4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -16439,7 +16439,7 @@ func (v *NVERIFY4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *NVERIFY4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Nverify4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -16448,9 +16448,9 @@ func (v *NVERIFY4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NVERIFY4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.NVERIFY4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Nverify4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -16462,14 +16462,14 @@ func (v *NVERIFY4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *NVERIFY4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Nverify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.NVERIFY4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NVERIFY4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nverify4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -16477,21 +16477,21 @@ func (v *NVERIFY4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *NVERIFY4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.NVERIFY4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NVERIFY4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nverify4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *NVERIFY4res) ResetXDR() {
+func (v *Nverify4Res) ResetXDR() {
 	v.Status = 0
 }
 
@@ -16913,16 +16913,16 @@ type Opentype4 int32
 
 // The enumerators of Opentype4.
 const (
-	Opentype4Open4Nocreate Opentype4 = 0 // OPEN4_NOCREATE
-	Opentype4Open4Create   Opentype4 = 1 // OPEN4_CREATE
+	Opentype4Nocreate Opentype4 = 0 // OPEN4_NOCREATE
+	Opentype4Create   Opentype4 = 1 // OPEN4_CREATE
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v Opentype4) String() string {
 	switch v {
-	case Opentype4Open4Nocreate:
+	case Opentype4Nocreate:
 		return "OPEN4_NOCREATE"
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		return "OPEN4_CREATE"
 	}
 	return "opentype4(" + strconv.Itoa(int(v)) + ")"
@@ -17051,7 +17051,7 @@ func (v *Opentype4) ResetXDR() {
 // Openflag4 is union openflag4.
 type Openflag4 struct {
 	Opentype Opentype4  // selects the arm
-	How      Createhow4 // where Opentype is Opentype4Open4Create
+	How      Createhow4 // where Opentype is Opentype4Create
 }
 
 // The extent of Openflag4, which has no largest size below 2 GiB.
@@ -17064,7 +17064,7 @@ const (
 func (v *Openflag4) XDRSize() int {
 	n := 4
 	switch v.Opentype {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		n += 4
 		switch v.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
@@ -17148,7 +17148,7 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Opentype))
 	off += 4
 	switch v.Opentype {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		if !v.How.Mode.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode")
 		}
@@ -17219,14 +17219,14 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Opentype {
 		switch v.Opentype {
-		case Opentype4Open4Create:
+		case Opentype4Create:
 			v.How.ResetXDR()
 		default:
 		}
 		v.Opentype = kind
 	}
 	switch kind {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
@@ -17310,7 +17310,7 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	kind = enum
 	off += 4
 	switch kind {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
@@ -17363,7 +17363,7 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Openflag4) ResetXDR() {
 	switch v.Opentype {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		v.How.ResetXDR()
 	default:
 	}
@@ -17377,16 +17377,16 @@ type LimitBy4 int32
 
 // The enumerators of LimitBy4.
 const (
-	LimitBy4NFSLimitSize   LimitBy4 = 1 // NFS_LIMIT_SIZE
-	LimitBy4NFSLimitBlocks LimitBy4 = 2 // NFS_LIMIT_BLOCKS
+	LimitBy4Size   LimitBy4 = 1 // NFS_LIMIT_SIZE
+	LimitBy4Blocks LimitBy4 = 2 // NFS_LIMIT_BLOCKS
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v LimitBy4) String() string {
 	switch v {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		return "NFS_LIMIT_SIZE"
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		return "NFS_LIMIT_BLOCKS"
 	}
 	return "limit_by4(" + strconv.Itoa(int(v)) + ")"
@@ -17627,8 +17627,8 @@ func (v *NFSModifiedLimit4) ResetXDR() {
 // NFSSpaceLimit4 is union nfs_space_limit4.
 type NFSSpaceLimit4 struct {
 	Limitby   LimitBy4          // selects the arm
-	Filesize  uint64            // where Limitby is LimitBy4NFSLimitSize
-	ModBlocks NFSModifiedLimit4 // where Limitby is LimitBy4NFSLimitBlocks
+	Filesize  uint64            // where Limitby is LimitBy4Size
+	ModBlocks NFSModifiedLimit4 // where Limitby is LimitBy4Blocks
 }
 
 // The extent of NFSSpaceLimit4.
@@ -17640,9 +17640,9 @@ const (
 func (v *NFSSpaceLimit4) XDRSize() int {
 	n := 4
 	switch v.Limitby {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		n += 8
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		n += 8
 	}
 	return n
@@ -17717,14 +17717,14 @@ func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Limitby))
 	off += 4
 	switch v.Limitby {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], v.Filesize)
 		off += 8
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
@@ -17753,22 +17753,22 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	off += 4
 	if kind != v.Limitby {
 		switch v.Limitby {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			v.Filesize = 0
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			v.ModBlocks.ResetXDR()
 		}
 		v.Limitby = kind
 	}
 	switch kind {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSSpaceLimit4:Filesize")
 		}
 		w := b[off : off+8 : off+8]
 		v.Filesize = binary.BigEndian.Uint64(w[0:8])
 		off += 8
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSSpaceLimit4:ModBlocks.NumBlocks")
 		}
@@ -17796,12 +17796,12 @@ func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	kind = enum
 	off += 4
 	switch kind {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSSpaceLimit4:Filesize")
 		}
 		off += 8
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSSpaceLimit4:ModBlocks.NumBlocks")
 		}
@@ -17815,9 +17815,9 @@ func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSSpaceLimit4) ResetXDR() {
 	switch v.Limitby {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		v.Filesize = 0
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		v.ModBlocks.ResetXDR()
 	}
 	v.Limitby = 0
@@ -17828,19 +17828,19 @@ type OpenDelegationType4 int32
 
 // The enumerators of OpenDelegationType4.
 const (
-	OpenDelegationType4OpenDelegateNone  OpenDelegationType4 = 0 // OPEN_DELEGATE_NONE
-	OpenDelegationType4OpenDelegateRead  OpenDelegationType4 = 1 // OPEN_DELEGATE_READ
-	OpenDelegationType4OpenDelegateWrite OpenDelegationType4 = 2 // OPEN_DELEGATE_WRITE
+	OpenDelegationType4None  OpenDelegationType4 = 0 // OPEN_DELEGATE_NONE
+	OpenDelegationType4Read  OpenDelegationType4 = 1 // OPEN_DELEGATE_READ
+	OpenDelegationType4Write OpenDelegationType4 = 2 // OPEN_DELEGATE_WRITE
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v OpenDelegationType4) String() string {
 	switch v {
-	case OpenDelegationType4OpenDelegateNone:
+	case OpenDelegationType4None:
 		return "OPEN_DELEGATE_NONE"
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4Read:
 		return "OPEN_DELEGATE_READ"
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		return "OPEN_DELEGATE_WRITE"
 	}
 	return "open_delegation_type4(" + strconv.Itoa(int(v)) + ")"
@@ -17971,22 +17971,22 @@ type OpenClaimType4 int32
 
 // The enumerators of OpenClaimType4.
 const (
-	OpenClaimType4ClaimNull         OpenClaimType4 = 0 // CLAIM_NULL
-	OpenClaimType4ClaimPrevious     OpenClaimType4 = 1 // CLAIM_PREVIOUS
-	OpenClaimType4ClaimDelegateCur  OpenClaimType4 = 2 // CLAIM_DELEGATE_CUR
-	OpenClaimType4ClaimDelegatePrev OpenClaimType4 = 3 // CLAIM_DELEGATE_PREV
+	OpenClaimType4Null         OpenClaimType4 = 0 // CLAIM_NULL
+	OpenClaimType4Previous     OpenClaimType4 = 1 // CLAIM_PREVIOUS
+	OpenClaimType4DelegateCur  OpenClaimType4 = 2 // CLAIM_DELEGATE_CUR
+	OpenClaimType4DelegatePrev OpenClaimType4 = 3 // CLAIM_DELEGATE_PREV
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v OpenClaimType4) String() string {
 	switch v {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		return "CLAIM_NULL"
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		return "CLAIM_PREVIOUS"
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		return "CLAIM_DELEGATE_CUR"
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		return "CLAIM_DELEGATE_PREV"
 	}
 	return "open_claim_type4(" + strconv.Itoa(int(v)) + ")"
@@ -18254,13 +18254,13 @@ func (v *OpenClaimDelegateCur4) ResetXDR() {
 type OpenClaim4 struct {
 	Claim OpenClaimType4 // selects the arm
 	// CURRENT_FH: directory
-	File Component4 // where Claim is OpenClaimType4ClaimNull
+	File Component4 // where Claim is OpenClaimType4Null
 	// CURRENT_FH: file being reclaimed
-	DelegateType OpenDelegationType4 // where Claim is OpenClaimType4ClaimPrevious
+	DelegateType OpenDelegationType4 // where Claim is OpenClaimType4Previous
 	// CURRENT_FH: directory
-	DelegateCurInfo OpenClaimDelegateCur4 // where Claim is OpenClaimType4ClaimDelegateCur
+	DelegateCurInfo OpenClaimDelegateCur4 // where Claim is OpenClaimType4DelegateCur
 	// CURRENT_FH: directory
-	FileDelegatePrev Component4 // where Claim is OpenClaimType4ClaimDelegatePrev
+	FileDelegatePrev Component4 // where Claim is OpenClaimType4DelegatePrev
 }
 
 // The extent of OpenClaim4, which has no largest size below 2 GiB.
@@ -18273,15 +18273,15 @@ const (
 func (v *OpenClaim4) XDRSize() int {
 	n := 4
 	switch v.Claim {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		n += 4
 		n += xdr.Padded(len(v.File))
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		n += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		n += 20
 		n += xdr.Padded(len(v.DelegateCurInfo.File))
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		n += 4
 		n += xdr.Padded(len(v.FileDelegatePrev))
 	}
@@ -18357,7 +18357,7 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
 	off += 4
 	switch v.Claim {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		if uint64(len(v.File)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.File)), 4294967295, "nfs4.OpenClaim4:File")
 		}
@@ -18368,7 +18368,7 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.File)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.File)
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		if !v.DelegateType.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.DelegateType)), 0, "nfs4.OpenClaim4:DelegateType")
 		}
@@ -18378,7 +18378,7 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegateType))
 		off += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		if uint64(len(v.DelegateCurInfo.File)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.DelegateCurInfo.File)), 4294967295, "nfs4.OpenClaim4:DelegateCurInfo.File")
 		}
@@ -18391,7 +18391,7 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.DelegateCurInfo.File)))
 		off += 20
 		off = xdr.PutOpaque(b, off, v.DelegateCurInfo.File)
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		if uint64(len(v.FileDelegatePrev)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.FileDelegatePrev)), 4294967295, "nfs4.OpenClaim4:FileDelegatePrev")
 		}
@@ -18423,19 +18423,19 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Claim {
 		switch v.Claim {
-		case OpenClaimType4ClaimNull:
+		case OpenClaimType4Null:
 			v.File = nil
-		case OpenClaimType4ClaimPrevious:
+		case OpenClaimType4Previous:
 			v.DelegateType = 0
-		case OpenClaimType4ClaimDelegateCur:
+		case OpenClaimType4DelegateCur:
 			v.DelegateCurInfo.ResetXDR()
-		case OpenClaimType4ClaimDelegatePrev:
+		case OpenClaimType4DelegatePrev:
 			v.FileDelegatePrev = nil
 		}
 		v.Claim = kind
 	}
 	switch kind {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:File")
 		}
@@ -18450,7 +18450,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.File = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
 		}
@@ -18461,7 +18461,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.DelegateType = enum2
 		off += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.OpenClaim4:DelegateCurInfo.DelegateStateid.Seqid")
 		}
@@ -18478,7 +18478,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.DelegateCurInfo.File = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:FileDelegatePrev")
 		}
@@ -18513,7 +18513,7 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	kind = enum
 	off += 4
 	switch kind {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:File")
 		}
@@ -18527,7 +18527,7 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.OpenClaim4:File")
 		}
 		off += xdr.Padded(int(n))
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
 		}
@@ -18537,7 +18537,7 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.OpenClaim4:DelegateType")
 		}
 		off += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.OpenClaim4:DelegateCurInfo.DelegateStateid.Seqid")
 		}
@@ -18551,7 +18551,7 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.OpenClaim4:DelegateCurInfo.File")
 		}
 		off += xdr.Padded(int(n2))
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:FileDelegatePrev")
 		}
@@ -18574,22 +18574,22 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *OpenClaim4) ResetXDR() {
 	switch v.Claim {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		v.File = nil
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		v.DelegateType = 0
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		v.DelegateCurInfo.ResetXDR()
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		v.FileDelegatePrev = nil
 	}
 	v.Claim = 0
 }
 
-// OPEN4args is struct OPEN4args.
+// Open4Args is struct OPEN4args.
 //
 // OPEN: Open a file, potentially receiving an open delegation
-type OPEN4args struct {
+type Open4Args struct {
 	Seqid       Seqid4
 	ShareAccess uint32
 	ShareDeny   uint32
@@ -18598,18 +18598,18 @@ type OPEN4args struct {
 	Claim       OpenClaim4
 }
 
-// The extent of OPEN4args, which has no largest size below 2 GiB.
+// The extent of Open4Args, which has no largest size below 2 GiB.
 const (
-	OPEN4argsMinSize       = 36 // bytes on the wire, at least
-	OPEN4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Open4ArgsMinSize       = 36 // bytes on the wire, at least
+	Open4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OPEN4args) XDRSize() int {
+func (v *Open4Args) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Owner.Owner))
 	switch v.Openhow.Opentype {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		n += 4
 		switch v.Openhow.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
@@ -18622,15 +18622,15 @@ func (v *OPEN4args) XDRSize() int {
 	default:
 	}
 	switch v.Claim.Claim {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		n += 4
 		n += xdr.Padded(len(v.Claim.File))
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		n += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		n += 20
 		n += xdr.Padded(len(v.Claim.DelegateCurInfo.File))
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		n += 4
 		n += xdr.Padded(len(v.Claim.FileDelegatePrev))
 	}
@@ -18638,7 +18638,7 @@ func (v *OPEN4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OPEN4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Open4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -18653,13 +18653,13 @@ func (v *OPEN4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OPEN4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Open4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OPEN4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Open4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -18670,12 +18670,12 @@ func (v *OPEN4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OPEN4args) MarshalBinary() ([]byte, error) {
+func (v *Open4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OPEN4args) UnmarshalBinary(b []byte) error {
+func (v *Open4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -18686,7 +18686,7 @@ func (v *OPEN4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OPEN4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Open4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -18695,12 +18695,12 @@ func (v *OPEN4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Owner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs4.OPEN4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs4.Open4Args:Owner.Owner")
 	}
 	if !v.Openhow.Opentype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Owner.Owner))+24, uint64(uint32(v.Openhow.Opentype)), 0, "nfs4.OPEN4args:Openhow.Opentype")
+		return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Owner.Owner))+24, uint64(uint32(v.Openhow.Opentype)), 0, "nfs4.Open4Args:Openhow.Opentype")
 	}
 	if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Owner.Owner))) {
 		return 0, xdr.Full()
@@ -18717,9 +18717,9 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.Opentype))
 	off += 4
 	switch v.Openhow.Opentype {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		if !v.Openhow.How.Mode.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
@@ -18730,7 +18730,7 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Openhow.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if uint64(len(v.Openhow.How.Createattrs.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.OPEN4args:Openhow.How.Createattrs.Attrmask")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
@@ -18748,7 +18748,7 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				off += 4
 			}
 			if uint64(len(v.Openhow.How.Createattrs.AttrVals)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.AttrVals)), 4294967295, "nfs4.OPEN4args:Openhow.How.Createattrs.AttrVals")
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.AttrVals)), 4294967295, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))) {
 				return 0, xdr.Full()
@@ -18765,12 +18765,12 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			copy(w[0:8], v.Openhow.How.Createverf[:])
 			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 	default:
 	}
 	if !v.Claim.Claim.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -18779,9 +18779,9 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
 	off += 4
 	switch v.Claim.Claim {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		if uint64(len(v.Claim.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Claim.File)), 4294967295, "nfs4.OPEN4args:Claim.File")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Claim.File)), 4294967295, "nfs4.Open4Args:Claim.File")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Claim.File))) {
 			return 0, xdr.Full()
@@ -18790,9 +18790,9 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Claim.File)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Claim.File)
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		if !v.Claim.DelegateType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.DelegateType)), 0, "nfs4.OPEN4args:Claim.DelegateType")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.DelegateType)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
@@ -18800,9 +18800,9 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.DelegateType))
 		off += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		if uint64(len(v.Claim.DelegateCurInfo.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.OPEN4args:Claim.DelegateCurInfo.File")
+			return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
 		}
 		if xdr.Lacks(b, off, 20+xdr.Padded(len(v.Claim.DelegateCurInfo.File))) {
 			return 0, xdr.Full()
@@ -18813,9 +18813,9 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Claim.DelegateCurInfo.File)))
 		off += 20
 		off = xdr.PutOpaque(b, off, v.Claim.DelegateCurInfo.File)
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		if uint64(len(v.Claim.FileDelegatePrev)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Claim.FileDelegatePrev)), 4294967295, "nfs4.OPEN4args:Claim.FileDelegatePrev")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Claim.FileDelegatePrev)), 4294967295, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Claim.FileDelegatePrev))) {
 			return 0, xdr.Full()
@@ -18825,16 +18825,16 @@ func (v *OPEN4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Claim.FileDelegatePrev)
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Claim.Claim)), 0, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OPEN4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "nfs4.OPEN4args:Seqid")
+		return 0, xdr.Short(b, off, 24, "nfs4.Open4Args:Seqid")
 	}
 	w := b[off : off+24 : off+24]
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
@@ -18844,45 +18844,45 @@ func (v *OPEN4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.OPEN4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Open4Args:Owner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.OPEN4args:Owner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Open4Args:Owner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.OPEN4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Open4Args:Owner.Owner")
 	}
 	v.Owner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	var kind Opentype4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.Opentype")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
 	}
 	w = b[off : off+4 : off+4]
 	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPEN4args:Openhow.Opentype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Openhow.Opentype")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Openhow.Opentype {
 		switch v.Openhow.Opentype {
-		case Opentype4Open4Create:
+		case Opentype4Create:
 			v.Openhow.How.ResetXDR()
 		default:
 		}
 		v.Openhow.Opentype = kind
 	}
 	switch kind {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 		kind2 = enum2
 		off += 4
@@ -18898,16 +18898,16 @@ func (v *OPEN4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind2 {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.How.Createattrs.Attrmask")
+				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.OPEN4args:Openhow.How.Createattrs.Attrmask")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
 			if err = xdr.Resize(d, &v.Openhow.How.Createattrs.Attrmask, int(n2), 4, off); err != nil {
-				return 0, xdr.In(err, "nfs4.OPEN4args:Openhow.How.Createattrs.Attrmask")
+				return 0, xdr.In(err, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
 			s := v.Openhow.How.Createattrs.Attrmask[:]
 			for i := range s {
@@ -18916,85 +18916,85 @@ func (v *OPEN4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.How.Createattrs.AttrVals")
+				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			w = b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OPEN4args:Openhow.How.Createattrs.AttrVals")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.OPEN4args:Openhow.How.Createattrs.AttrVals")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			v.Openhow.How.Createattrs.AttrVals = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
 		case Createmode4Exclusive4:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.OPEN4args:Openhow.How.Createverf")
+				return 0, xdr.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
 			}
 			w := b[off : off+8 : off+8]
 			copy(v.Openhow.How.Createverf[:], w[0:8])
 			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 	default:
 	}
 	var kind3 OpenClaimType4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
 	}
 	w = b[off : off+4 : off+4]
 	enum3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	kind3 = enum3
 	off += 4
 	if kind3 != v.Claim.Claim {
 		switch v.Claim.Claim {
-		case OpenClaimType4ClaimNull:
+		case OpenClaimType4Null:
 			v.Claim.File = nil
-		case OpenClaimType4ClaimPrevious:
+		case OpenClaimType4Previous:
 			v.Claim.DelegateType = 0
-		case OpenClaimType4ClaimDelegateCur:
+		case OpenClaimType4DelegateCur:
 			v.Claim.DelegateCurInfo.ResetXDR()
-		case OpenClaimType4ClaimDelegatePrev:
+		case OpenClaimType4DelegatePrev:
 			v.Claim.FileDelegatePrev = nil
 		}
 		v.Claim.Claim = kind3
 	}
 	switch kind3 {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.File")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.File")
 		}
 		w := b[off : off+4 : off+4]
 		n4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.OPEN4args:Claim.File")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Open4Args:Claim.File")
 		}
 		if !xdr.ZeroPad(b, off, int(n4)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.OPEN4args:Claim.File")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.Open4Args:Claim.File")
 		}
 		v.Claim.File = d.Bytes(b[off : off+int(n4) : off+int(n4)])
 		off += xdr.Padded(int(n4))
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.DelegateType")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		w := b[off : off+4 : off+4]
 		enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 		if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.OPEN4args:Claim.DelegateType")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		v.Claim.DelegateType = enum4
 		off += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.OPEN4args:Claim.DelegateCurInfo.DelegateStateid.Seqid")
+			return 0, xdr.Short(b, off, 20, "nfs4.Open4Args:Claim.DelegateCurInfo.DelegateStateid.Seqid")
 		}
 		w := b[off : off+20 : off+20]
 		v.Claim.DelegateCurInfo.DelegateStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -19002,183 +19002,183 @@ func (v *OPEN4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.OPEN4args:Claim.DelegateCurInfo.File")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.Open4Args:Claim.DelegateCurInfo.File")
 		}
 		if !xdr.ZeroPad(b, off, int(n5)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.OPEN4args:Claim.DelegateCurInfo.File")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
 		}
 		v.Claim.DelegateCurInfo.File = d.Bytes(b[off : off+int(n5) : off+int(n5)])
 		off += xdr.Padded(int(n5))
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.FileDelegatePrev")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		w := b[off : off+4 : off+4]
 		n6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.OPEN4args:Claim.FileDelegatePrev")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		if !xdr.ZeroPad(b, off, int(n6)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n6), xdr.PadBits(b, off, int(n6)), 0, "nfs4.OPEN4args:Claim.FileDelegatePrev")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n6), xdr.PadBits(b, off, int(n6)), 0, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		v.Claim.FileDelegatePrev = d.Bytes(b[off : off+int(n6) : off+int(n6)])
 		off += xdr.Padded(int(n6))
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OPEN4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "nfs4.OPEN4args:Seqid")
+		return 0, xdr.Short(b, off, 24, "nfs4.Open4Args:Seqid")
 	}
 	w := b[off : off+24 : off+24]
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.OPEN4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Open4Args:Owner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.OPEN4args:Owner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Open4Args:Owner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.OPEN4args:Owner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Open4Args:Owner.Owner")
 	}
 	off += xdr.Padded(int(n))
 	var kind Opentype4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.Opentype")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
 	}
 	w = b[off : off+4 : off+4]
 	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPEN4args:Openhow.Opentype")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Openhow.Opentype")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Opentype4Open4Create:
+	case Opentype4Create:
 		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 		w := b[off : off+4 : off+4]
 		enum2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.How.Createattrs.Attrmask")
+				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.OPEN4args:Openhow.How.Createattrs.Attrmask")
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
 			off += int(n2) * 4
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Openhow.How.Createattrs.AttrVals")
+				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			w = b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OPEN4args:Openhow.How.Createattrs.AttrVals")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.OPEN4args:Openhow.How.Createattrs.AttrVals")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			off += xdr.Padded(int(n3))
 		case Createmode4Exclusive4:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.OPEN4args:Openhow.How.Createverf")
+				return 0, xdr.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
 			}
 			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OPEN4args:Openhow.How.Mode")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 	default:
 	}
 	var kind3 OpenClaimType4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
 	}
 	w = b[off : off+4 : off+4]
 	enum3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	kind3 = enum3
 	off += 4
 	switch kind3 {
-	case OpenClaimType4ClaimNull:
+	case OpenClaimType4Null:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.File")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.File")
 		}
 		w := b[off : off+4 : off+4]
 		n4 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.OPEN4args:Claim.File")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Open4Args:Claim.File")
 		}
 		if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.OPEN4args:Claim.File")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.Open4Args:Claim.File")
 		}
 		off += xdr.Padded(int(n4))
-	case OpenClaimType4ClaimPrevious:
+	case OpenClaimType4Previous:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.DelegateType")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		w := b[off : off+4 : off+4]
 		enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.OPEN4args:Claim.DelegateType")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		off += 4
-	case OpenClaimType4ClaimDelegateCur:
+	case OpenClaimType4DelegateCur:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.OPEN4args:Claim.DelegateCurInfo.DelegateStateid.Seqid")
+			return 0, xdr.Short(b, off, 20, "nfs4.Open4Args:Claim.DelegateCurInfo.DelegateStateid.Seqid")
 		}
 		w := b[off : off+20 : off+20]
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.OPEN4args:Claim.DelegateCurInfo.File")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.Open4Args:Claim.DelegateCurInfo.File")
 		}
 		if !xdr.ZeroPad(b, off, int(n5)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.OPEN4args:Claim.DelegateCurInfo.File")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
 		}
 		off += xdr.Padded(int(n5))
-	case OpenClaimType4ClaimDelegatePrev:
+	case OpenClaimType4DelegatePrev:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4args:Claim.FileDelegatePrev")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		w := b[off : off+4 : off+4]
 		n6 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.OPEN4args:Claim.FileDelegatePrev")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		if !xdr.ZeroPad(b, off, int(n6)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n6), xdr.PadBits(b, off, int(n6)), 0, "nfs4.OPEN4args:Claim.FileDelegatePrev")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n6), xdr.PadBits(b, off, int(n6)), 0, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		off += xdr.Padded(int(n6))
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.OPEN4args:Claim.Claim")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OPEN4args) ResetXDR() {
+func (v *Open4Args) ResetXDR() {
 	v.Seqid = 0
 	v.ShareAccess = 0
 	v.ShareDeny = 0
@@ -19436,14 +19436,14 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.SpaceLimit.Limitby))
 	off += 24
 	switch v.SpaceLimit.Limitby {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], v.SpaceLimit.Filesize)
 		off += 8
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
@@ -19492,22 +19492,22 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	off += 24
 	if kind != v.SpaceLimit.Limitby {
 		switch v.SpaceLimit.Limitby {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			v.SpaceLimit.Filesize = 0
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			v.SpaceLimit.ModBlocks.ResetXDR()
 		}
 		v.SpaceLimit.Limitby = kind
 	}
 	switch kind {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.Filesize")
 		}
 		w := b[off : off+8 : off+8]
 		v.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
 		off += 8
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.ModBlocks.NumBlocks")
 		}
@@ -19556,12 +19556,12 @@ func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	kind = enum
 	off += 24
 	switch kind {
-	case LimitBy4NFSLimitSize:
+	case LimitBy4Size:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.Filesize")
 		}
 		off += 8
-	case LimitBy4NFSLimitBlocks:
+	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.ModBlocks.NumBlocks")
 		}
@@ -19596,8 +19596,8 @@ func (v *OpenWriteDelegation4) ResetXDR() {
 // OpenDelegation4 is union open_delegation4.
 type OpenDelegation4 struct {
 	DelegationType OpenDelegationType4   // selects the arm
-	Read           OpenReadDelegation4   // where DelegationType is OpenDelegationType4OpenDelegateRead
-	Write          *OpenWriteDelegation4 // where DelegationType is OpenDelegationType4OpenDelegateWrite
+	Read           OpenReadDelegation4   // where DelegationType is OpenDelegationType4Read
+	Write          *OpenWriteDelegation4 // where DelegationType is OpenDelegationType4Write
 }
 
 // The extent of OpenDelegation4, which has no largest size below 2 GiB.
@@ -19610,11 +19610,11 @@ const (
 func (v *OpenDelegation4) XDRSize() int {
 	n := 4
 	switch v.DelegationType {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		n += 36
 		n += xdr.Padded(len(v.Read.Permissions.Who))
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		if v.Write != nil {
 			n += 48
 			n += xdr.Padded(len(v.Write.Permissions.Who))
@@ -19692,8 +19692,8 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
 	off += 4
 	switch v.DelegationType {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		if uint64(len(v.Read.Permissions.Who)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Read.Permissions.Who)), 4294967295, "nfs4.OpenDelegation4:Read.Permissions.Who")
 		}
@@ -19710,7 +19710,7 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Read.Permissions.Who)))
 		off += 36
 		off = xdr.PutOpaque(b, off, v.Read.Permissions.Who)
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		if v.Write == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.OpenDelegation4:Write")
 		}
@@ -19727,14 +19727,14 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.Write.SpaceLimit.Limitby))
 		off += 24
 		switch v.Write.SpaceLimit.Limitby {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint64(w[0:8], v.Write.SpaceLimit.Filesize)
 			off += 8
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
@@ -19780,17 +19780,17 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	off += 4
 	if kind != v.DelegationType {
 		switch v.DelegationType {
-		case OpenDelegationType4OpenDelegateNone:
-		case OpenDelegationType4OpenDelegateRead:
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
 			v.Read.ResetXDR()
-		case OpenDelegationType4OpenDelegateWrite:
+		case OpenDelegationType4Write:
 			v.Write = nil
 		}
 		v.DelegationType = kind
 	}
 	switch kind {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Short(b, off, 36, "nfs4.OpenDelegation4:Read.Stateid.Seqid")
 		}
@@ -19815,7 +19815,7 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		}
 		v.Read.Permissions.Who = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		if v.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
 			return 0, xdr.In(err, "nfs4.OpenDelegation4:Write")
 		}
@@ -19839,22 +19839,22 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		off += 24
 		if kind2 != v.Write.SpaceLimit.Limitby {
 			switch v.Write.SpaceLimit.Limitby {
-			case LimitBy4NFSLimitSize:
+			case LimitBy4Size:
 				v.Write.SpaceLimit.Filesize = 0
-			case LimitBy4NFSLimitBlocks:
+			case LimitBy4Blocks:
 				v.Write.SpaceLimit.ModBlocks.ResetXDR()
 			}
 			v.Write.SpaceLimit.Limitby = kind2
 		}
 		switch kind2 {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.Filesize")
 			}
 			w := b[off : off+8 : off+8]
 			v.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
 			off += 8
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.ModBlocks.NumBlocks")
 			}
@@ -19902,8 +19902,8 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	kind = enum
 	off += 4
 	switch kind {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Short(b, off, 36, "nfs4.OpenDelegation4:Read.Stateid.Seqid")
 		}
@@ -19921,7 +19921,7 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.OpenDelegation4:Read.Permissions.Who")
 		}
 		off += xdr.Padded(int(n))
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		var kind2 LimitBy4
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Short(b, off, 24, "nfs4.OpenDelegation4:Write.Stateid.Seqid")
@@ -19938,12 +19938,12 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		kind2 = enum2
 		off += 24
 		switch kind2 {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.Filesize")
 			}
 			off += 8
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.ModBlocks.NumBlocks")
 			}
@@ -19973,17 +19973,17 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *OpenDelegation4) ResetXDR() {
 	switch v.DelegationType {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		v.Read.ResetXDR()
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		v.Write = nil
 	}
 	v.DelegationType = 0
 }
 
-// OPEN4resok is struct OPEN4resok.
-type OPEN4resok struct {
+// Open4Resok is struct OPEN4resok.
+type Open4Resok struct {
 	Stateid    Stateid4        // Stateid for open
 	Cinfo      ChangeInfo4     // Directory change info
 	Rflags     uint32          // Result flags
@@ -19991,22 +19991,22 @@ type OPEN4resok struct {
 	Delegation OpenDelegation4 // Info on any open delegation
 }
 
-// The extent of OPEN4resok, which has no largest size below 2 GiB.
+// The extent of Open4Resok, which has no largest size below 2 GiB.
 const (
-	OPEN4resokMinSize       = 48 // bytes on the wire, at least
-	OPEN4resokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Open4ResokMinSize       = 48 // bytes on the wire, at least
+	Open4ResokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OPEN4resok) XDRSize() int {
+func (v *Open4Resok) XDRSize() int {
 	n := 48
 	n += 4 * len(v.Attrset)
 	switch v.Delegation.DelegationType {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		n += 36
 		n += xdr.Padded(len(v.Delegation.Read.Permissions.Who))
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		if v.Delegation.Write != nil {
 			n += 48
 			n += xdr.Padded(len(v.Delegation.Write.Permissions.Who))
@@ -20016,7 +20016,7 @@ func (v *OPEN4resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OPEN4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Open4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -20031,13 +20031,13 @@ func (v *OPEN4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OPEN4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Open4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OPEN4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Open4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -20048,12 +20048,12 @@ func (v *OPEN4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OPEN4resok) MarshalBinary() ([]byte, error) {
+func (v *Open4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OPEN4resok) UnmarshalBinary(b []byte) error {
+func (v *Open4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -20064,7 +20064,7 @@ func (v *OPEN4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OPEN4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -20073,9 +20073,9 @@ func (v *OPEN4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OPEN4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Attrset)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), 4294967295, "nfs4.OPEN4resok:Attrset")
+		return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), 4294967295, "nfs4.Open4Resok:Attrset")
 	}
 	if xdr.Lacks(b, off, 44) {
 		return 0, xdr.Full()
@@ -20099,7 +20099,7 @@ func (v *OPEN4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 4
 	}
 	if !v.Delegation.DelegationType.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -20108,10 +20108,10 @@ func (v *OPEN4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
 	off += 4
 	switch v.Delegation.DelegationType {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		if uint64(len(v.Delegation.Read.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.OPEN4resok:Delegation.Read.Permissions.Who")
+			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Delegation.Read.Permissions.Who))) {
 			return 0, xdr.Full()
@@ -20126,12 +20126,12 @@ func (v *OPEN4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Delegation.Read.Permissions.Who)))
 		off += 36
 		off = xdr.PutOpaque(b, off, v.Delegation.Read.Permissions.Who)
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		if v.Delegation.Write == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.OPEN4resok:Delegation.Write")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Resok:Delegation.Write")
 		}
 		if !v.Delegation.Write.SpaceLimit.Limitby.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Limitby")
+			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
@@ -20143,14 +20143,14 @@ func (v *OPEN4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.Delegation.Write.SpaceLimit.Limitby))
 		off += 24
 		switch v.Delegation.Write.SpaceLimit.Limitby {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint64(w[0:8], v.Delegation.Write.SpaceLimit.Filesize)
 			off += 8
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
@@ -20159,10 +20159,10 @@ func (v *OPEN4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 			binary.BigEndian.PutUint32(w[4:8], v.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock)
 			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Limitby")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		if uint64(len(v.Delegation.Write.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Delegation.Write.Permissions.Who)), 4294967295, "nfs4.OPEN4resok:Delegation.Write.Permissions.Who")
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Delegation.Write.Permissions.Who)), 4294967295, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Delegation.Write.Permissions.Who))) {
 			return 0, xdr.Full()
@@ -20175,23 +20175,23 @@ func (v *OPEN4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 16
 		off = xdr.PutOpaque(b, off, v.Delegation.Write.Permissions.Who)
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OPEN4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 44) {
-		return 0, xdr.Short(b, off, 44, "nfs4.OPEN4resok:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 44, "nfs4.Open4Resok:Stateid.Seqid")
 	}
 	w := b[off : off+44 : off+44]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	copy(v.Stateid.Other[:], w[4:16])
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OPEN4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Resok:Cinfo.Atomic")
 	}
 	v.Cinfo.Atomic = word != 0
 	v.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[20:28]))
@@ -20200,10 +20200,10 @@ func (v *OPEN4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[40:44])
 	off += 44
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.OPEN4resok:Attrset")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Resok:Attrset")
 	}
 	if err = xdr.Resize(d, &v.Attrset, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.OPEN4resok:Attrset")
+		return 0, xdr.In(err, "nfs4.Open4Resok:Attrset")
 	}
 	s := v.Attrset[:]
 	for i := range s {
@@ -20213,37 +20213,37 @@ func (v *OPEN4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	var kind OpenDelegationType4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	w = b[off : off+4 : off+4]
 	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Delegation.DelegationType {
 		switch v.Delegation.DelegationType {
-		case OpenDelegationType4OpenDelegateNone:
-		case OpenDelegationType4OpenDelegateRead:
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
 			v.Delegation.Read.ResetXDR()
-		case OpenDelegationType4OpenDelegateWrite:
+		case OpenDelegationType4Write:
 			v.Delegation.Write = nil
 		}
 		v.Delegation.DelegationType = kind
 	}
 	switch kind {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Short(b, off, 36, "nfs4.OPEN4resok:Delegation.Read.Stateid.Seqid")
+			return 0, xdr.Short(b, off, 36, "nfs4.Open4Resok:Delegation.Read.Stateid.Seqid")
 		}
 		w := b[off : off+36 : off+36]
 		v.Delegation.Read.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 		copy(v.Delegation.Read.Stateid.Other[:], w[4:16])
 		word2 := binary.BigEndian.Uint32(w[16:20])
 		if word2 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OPEN4resok:Delegation.Read.Recall")
+			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Resok:Delegation.Read.Recall")
 		}
 		v.Delegation.Read.Recall = word2 != 0
 		v.Delegation.Read.Permissions.Type = Acetype4(binary.BigEndian.Uint32(w[20:24]))
@@ -20252,65 +20252,65 @@ func (v *OPEN4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n2 := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.OPEN4resok:Delegation.Read.Permissions.Who")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.OPEN4resok:Delegation.Read.Permissions.Who")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
 		}
 		v.Delegation.Read.Permissions.Who = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		if v.Delegation.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
-			return 0, xdr.In(err, "nfs4.OPEN4resok:Delegation.Write")
+			return 0, xdr.In(err, "nfs4.Open4Resok:Delegation.Write")
 		}
 		var kind2 LimitBy4
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "nfs4.OPEN4resok:Delegation.Write.Stateid.Seqid")
+			return 0, xdr.Short(b, off, 24, "nfs4.Open4Resok:Delegation.Write.Stateid.Seqid")
 		}
 		w := b[off : off+24 : off+24]
 		v.Delegation.Write.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 		copy(v.Delegation.Write.Stateid.Other[:], w[4:16])
 		word3 := binary.BigEndian.Uint32(w[16:20])
 		if word3 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.OPEN4resok:Delegation.Write.Recall")
+			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Resok:Delegation.Write.Recall")
 		}
 		v.Delegation.Write.Recall = word3 != 0
 		enum2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Limitby")
+			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		kind2 = enum2
 		off += 24
 		if kind2 != v.Delegation.Write.SpaceLimit.Limitby {
 			switch v.Delegation.Write.SpaceLimit.Limitby {
-			case LimitBy4NFSLimitSize:
+			case LimitBy4Size:
 				v.Delegation.Write.SpaceLimit.Filesize = 0
-			case LimitBy4NFSLimitBlocks:
+			case LimitBy4Blocks:
 				v.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
 			}
 			v.Delegation.Write.SpaceLimit.Limitby = kind2
 		}
 		switch kind2 {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Filesize")
+				return 0, xdr.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Filesize")
 			}
 			w := b[off : off+8 : off+8]
 			v.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
 			off += 8
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
+				return 0, xdr.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
 			}
 			w := b[off : off+8 : off+8]
 			v.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks = binary.BigEndian.Uint32(w[0:4])
 			v.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Limitby")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.OPEN4resok:Delegation.Write.Permissions.Type")
+			return 0, xdr.Short(b, off, 16, "nfs4.Open4Resok:Delegation.Write.Permissions.Type")
 		}
 		w = b[off : off+16 : off+16]
 		v.Delegation.Write.Permissions.Type = Acetype4(binary.BigEndian.Uint32(w[0:4]))
@@ -20319,117 +20319,117 @@ func (v *OPEN4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n3 := binary.BigEndian.Uint32(w[12:16])
 		off += 16
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OPEN4resok:Delegation.Write.Permissions.Who")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
 		}
 		if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.OPEN4resok:Delegation.Write.Permissions.Who")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
 		}
 		v.Delegation.Write.Permissions.Who = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 		off += xdr.Padded(int(n3))
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OPEN4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 44) {
-		return 0, xdr.Short(b, off, 44, "nfs4.OPEN4resok:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 44, "nfs4.Open4Resok:Stateid.Seqid")
 	}
 	w := b[off : off+44 : off+44]
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OPEN4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Resok:Cinfo.Atomic")
 	}
 	n := binary.BigEndian.Uint32(w[40:44])
 	off += 44
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.OPEN4resok:Attrset")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Resok:Attrset")
 	}
 	off += int(n) * 4
 	var kind OpenDelegationType4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	w = b[off : off+4 : off+4]
 	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case OpenDelegationType4OpenDelegateNone:
-	case OpenDelegationType4OpenDelegateRead:
+	case OpenDelegationType4None:
+	case OpenDelegationType4Read:
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Short(b, off, 36, "nfs4.OPEN4resok:Delegation.Read.Stateid.Seqid")
+			return 0, xdr.Short(b, off, 36, "nfs4.Open4Resok:Delegation.Read.Stateid.Seqid")
 		}
 		w := b[off : off+36 : off+36]
 		word2 := binary.BigEndian.Uint32(w[16:20])
 		if word2 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OPEN4resok:Delegation.Read.Recall")
+			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Resok:Delegation.Read.Recall")
 		}
 		n2 := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.OPEN4resok:Delegation.Read.Permissions.Who")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.OPEN4resok:Delegation.Read.Permissions.Who")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
 		}
 		off += xdr.Padded(int(n2))
-	case OpenDelegationType4OpenDelegateWrite:
+	case OpenDelegationType4Write:
 		var kind2 LimitBy4
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "nfs4.OPEN4resok:Delegation.Write.Stateid.Seqid")
+			return 0, xdr.Short(b, off, 24, "nfs4.Open4Resok:Delegation.Write.Stateid.Seqid")
 		}
 		w := b[off : off+24 : off+24]
 		word3 := binary.BigEndian.Uint32(w[16:20])
 		if word3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.OPEN4resok:Delegation.Write.Recall")
+			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Resok:Delegation.Write.Recall")
 		}
 		enum2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Limitby")
+			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		kind2 = enum2
 		off += 24
 		switch kind2 {
-		case LimitBy4NFSLimitSize:
+		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Filesize")
+				return 0, xdr.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Filesize")
 			}
 			off += 8
-		case LimitBy4NFSLimitBlocks:
+		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
+				return 0, xdr.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
 			}
 			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OPEN4resok:Delegation.Write.SpaceLimit.Limitby")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.OPEN4resok:Delegation.Write.Permissions.Type")
+			return 0, xdr.Short(b, off, 16, "nfs4.Open4Resok:Delegation.Write.Permissions.Type")
 		}
 		w = b[off : off+16 : off+16]
 		n3 := binary.BigEndian.Uint32(w[12:16])
 		off += 16
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OPEN4resok:Delegation.Write.Permissions.Who")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
 		}
 		if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.OPEN4resok:Delegation.Write.Permissions.Who")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
 		}
 		off += xdr.Padded(int(n3))
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OPEN4resok:Delegation.DelegationType")
+		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OPEN4resok) ResetXDR() {
+func (v *Open4Resok) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Cinfo.ResetXDR()
 	v.Rflags = 0
@@ -20437,33 +20437,33 @@ func (v *OPEN4resok) ResetXDR() {
 	v.Delegation.ResetXDR()
 }
 
-// OPEN4res is union OPEN4res.
-type OPEN4res struct {
+// Open4Res is union OPEN4res.
+type Open4Res struct {
 	Status Nfsstat4 // selects the arm
 	// CURRENT_FH: opened file
-	Resok4 *OPEN4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 *Open4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of OPEN4res, which has no largest size below 2 GiB.
+// The extent of Open4Res, which has no largest size below 2 GiB.
 const (
-	OPEN4resMinSize       = 4 // bytes on the wire, at least
-	OPEN4resAmplification = 3 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Open4ResMinSize       = 4 // bytes on the wire, at least
+	Open4ResAmplification = 3 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OPEN4res) XDRSize() int {
+func (v *Open4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if v.Resok4 != nil {
 			n += 48
 			n += 4 * len(v.Resok4.Attrset)
 			switch v.Resok4.Delegation.DelegationType {
-			case OpenDelegationType4OpenDelegateNone:
-			case OpenDelegationType4OpenDelegateRead:
+			case OpenDelegationType4None:
+			case OpenDelegationType4Read:
 				n += 36
 				n += xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))
-			case OpenDelegationType4OpenDelegateWrite:
+			case OpenDelegationType4Write:
 				if v.Resok4.Delegation.Write != nil {
 					n += 48
 					n += xdr.Padded(len(v.Resok4.Delegation.Write.Permissions.Who))
@@ -20476,7 +20476,7 @@ func (v *OPEN4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OPEN4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Open4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -20491,13 +20491,13 @@ func (v *OPEN4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OPEN4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Open4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OPEN4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Open4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -20508,12 +20508,12 @@ func (v *OPEN4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OPEN4res) MarshalBinary() ([]byte, error) {
+func (v *Open4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OPEN4res) UnmarshalBinary(b []byte) error {
+func (v *Open4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -20524,7 +20524,7 @@ func (v *OPEN4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OPEN4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -20533,9 +20533,9 @@ func (v *OPEN4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OPEN4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Open4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -20544,12 +20544,12 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if v.Resok4 == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.OPEN4res:Resok4")
+			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Res:Resok4")
 		}
 		if uint64(len(v.Resok4.Attrset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.OPEN4res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Open4Res:Resok4.Attrset")
 		}
 		if xdr.Lacks(b, off, 44) {
 			return 0, xdr.Full()
@@ -20573,7 +20573,7 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 4
 		}
 		if !v.Resok4.Delegation.DelegationType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
@@ -20582,10 +20582,10 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
 		off += 4
 		switch v.Resok4.Delegation.DelegationType {
-		case OpenDelegationType4OpenDelegateNone:
-		case OpenDelegationType4OpenDelegateRead:
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
 			if uint64(len(v.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.OPEN4res:Resok4.Delegation.Read.Permissions.Who")
+				return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
 			}
 			if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))) {
 				return 0, xdr.Full()
@@ -20600,12 +20600,12 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Resok4.Delegation.Read.Permissions.Who)))
 			off += 36
 			off = xdr.PutOpaque(b, off, v.Resok4.Delegation.Read.Permissions.Who)
-		case OpenDelegationType4OpenDelegateWrite:
+		case OpenDelegationType4Write:
 			if v.Resok4.Delegation.Write == nil {
-				return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.OPEN4res:Resok4.Delegation.Write")
+				return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Res:Resok4.Delegation.Write")
 			}
 			if !v.Resok4.Delegation.Write.SpaceLimit.Limitby.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			if xdr.Lacks(b, off, 24) {
 				return 0, xdr.Full()
@@ -20617,14 +20617,14 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[20:24], uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby))
 			off += 24
 			switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
-			case LimitBy4NFSLimitSize:
+			case LimitBy4Size:
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Full()
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint64(w[0:8], v.Resok4.Delegation.Write.SpaceLimit.Filesize)
 				off += 8
-			case LimitBy4NFSLimitBlocks:
+			case LimitBy4Blocks:
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Full()
 				}
@@ -20633,10 +20633,10 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[4:8], v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock)
 				off += 8
 			default:
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			if uint64(len(v.Resok4.Delegation.Write.Permissions.Who)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Resok4.Delegation.Write.Permissions.Who)), 4294967295, "nfs4.OPEN4res:Resok4.Delegation.Write.Permissions.Who")
+				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Resok4.Delegation.Write.Permissions.Who)), 4294967295, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
 			}
 			if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Resok4.Delegation.Write.Permissions.Who))) {
 				return 0, xdr.Full()
@@ -20649,7 +20649,7 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 16
 			off = xdr.PutOpaque(b, off, v.Resok4.Delegation.Write.Permissions.Who)
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 	default:
 	}
@@ -20657,41 +20657,41 @@ func (v *OPEN4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OPEN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPEN4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4 = nil
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
-		if v.Resok4, err = xdr.New[OPEN4resok](d, 152, off); err != nil {
-			return 0, xdr.In(err, "nfs4.OPEN4res:Resok4")
+	case Nfsstat4OK:
+		if v.Resok4, err = xdr.New[Open4Resok](d, 152, off); err != nil {
+			return 0, xdr.In(err, "nfs4.Open4Res:Resok4")
 		}
 		if xdr.Lacks(b, off, 44) {
-			return 0, xdr.Short(b, off, 44, "nfs4.OPEN4res:Resok4.Stateid.Seqid")
+			return 0, xdr.Short(b, off, 44, "nfs4.Open4Res:Resok4.Stateid.Seqid")
 		}
 		w := b[off : off+44 : off+44]
 		v.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 		copy(v.Resok4.Stateid.Other[:], w[4:16])
 		word := binary.BigEndian.Uint32(w[16:20])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OPEN4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Res:Resok4.Cinfo.Atomic")
 		}
 		v.Resok4.Cinfo.Atomic = word != 0
 		v.Resok4.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[20:28]))
@@ -20700,10 +20700,10 @@ func (v *OPEN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n := binary.BigEndian.Uint32(w[40:44])
 		off += 44
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.OPEN4res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Res:Resok4.Attrset")
 		}
 		if err = xdr.Resize(d, &v.Resok4.Attrset, int(n), 4, off); err != nil {
-			return 0, xdr.In(err, "nfs4.OPEN4res:Resok4.Attrset")
+			return 0, xdr.In(err, "nfs4.Open4Res:Resok4.Attrset")
 		}
 		s := v.Resok4.Attrset[:]
 		for i := range s {
@@ -20713,37 +20713,37 @@ func (v *OPEN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		var kind2 OpenDelegationType4
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 		w = b[off : off+4 : off+4]
 		enum2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 		kind2 = enum2
 		off += 4
 		if kind2 != v.Resok4.Delegation.DelegationType {
 			switch v.Resok4.Delegation.DelegationType {
-			case OpenDelegationType4OpenDelegateNone:
-			case OpenDelegationType4OpenDelegateRead:
+			case OpenDelegationType4None:
+			case OpenDelegationType4Read:
 				v.Resok4.Delegation.Read.ResetXDR()
-			case OpenDelegationType4OpenDelegateWrite:
+			case OpenDelegationType4Write:
 				v.Resok4.Delegation.Write = nil
 			}
 			v.Resok4.Delegation.DelegationType = kind2
 		}
 		switch kind2 {
-		case OpenDelegationType4OpenDelegateNone:
-		case OpenDelegationType4OpenDelegateRead:
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
 			if xdr.Lacks(b, off, 36) {
-				return 0, xdr.Short(b, off, 36, "nfs4.OPEN4res:Resok4.Delegation.Read.Stateid.Seqid")
+				return 0, xdr.Short(b, off, 36, "nfs4.Open4Res:Resok4.Delegation.Read.Stateid.Seqid")
 			}
 			w := b[off : off+36 : off+36]
 			v.Resok4.Delegation.Read.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 			copy(v.Resok4.Delegation.Read.Stateid.Other[:], w[4:16])
 			word2 := binary.BigEndian.Uint32(w[16:20])
 			if word2 > 1 && d.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OPEN4res:Resok4.Delegation.Read.Recall")
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Res:Resok4.Delegation.Read.Recall")
 			}
 			v.Resok4.Delegation.Read.Recall = word2 != 0
 			v.Resok4.Delegation.Read.Permissions.Type = Acetype4(binary.BigEndian.Uint32(w[20:24]))
@@ -20752,65 +20752,65 @@ func (v *OPEN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			n2 := binary.BigEndian.Uint32(w[32:36])
 			off += 36
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.OPEN4res:Resok4.Delegation.Read.Permissions.Who")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.OPEN4res:Resok4.Delegation.Read.Permissions.Who")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
 			}
 			v.Resok4.Delegation.Read.Permissions.Who = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 			off += xdr.Padded(int(n2))
-		case OpenDelegationType4OpenDelegateWrite:
+		case OpenDelegationType4Write:
 			if v.Resok4.Delegation.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
-				return 0, xdr.In(err, "nfs4.OPEN4res:Resok4.Delegation.Write")
+				return 0, xdr.In(err, "nfs4.Open4Res:Resok4.Delegation.Write")
 			}
 			var kind3 LimitBy4
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "nfs4.OPEN4res:Resok4.Delegation.Write.Stateid.Seqid")
+				return 0, xdr.Short(b, off, 24, "nfs4.Open4Res:Resok4.Delegation.Write.Stateid.Seqid")
 			}
 			w := b[off : off+24 : off+24]
 			v.Resok4.Delegation.Write.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 			copy(v.Resok4.Delegation.Write.Stateid.Other[:], w[4:16])
 			word3 := binary.BigEndian.Uint32(w[16:20])
 			if word3 > 1 && d.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.OPEN4res:Resok4.Delegation.Write.Recall")
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Res:Resok4.Delegation.Write.Recall")
 			}
 			v.Resok4.Delegation.Write.Recall = word3 != 0
 			enum3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum3)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			kind3 = enum3
 			off += 24
 			if kind3 != v.Resok4.Delegation.Write.SpaceLimit.Limitby {
 				switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
-				case LimitBy4NFSLimitSize:
+				case LimitBy4Size:
 					v.Resok4.Delegation.Write.SpaceLimit.Filesize = 0
-				case LimitBy4NFSLimitBlocks:
+				case LimitBy4Blocks:
 					v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
 				}
 				v.Resok4.Delegation.Write.SpaceLimit.Limitby = kind3
 			}
 			switch kind3 {
-			case LimitBy4NFSLimitSize:
+			case LimitBy4Size:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Filesize")
+					return 0, xdr.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Filesize")
 				}
 				w := b[off : off+8 : off+8]
 				v.Resok4.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
 				off += 8
-			case LimitBy4NFSLimitBlocks:
+			case LimitBy4Blocks:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
+					return 0, xdr.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
 				}
 				w := b[off : off+8 : off+8]
 				v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks = binary.BigEndian.Uint32(w[0:4])
 				v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			default:
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Short(b, off, 16, "nfs4.OPEN4res:Resok4.Delegation.Write.Permissions.Type")
+				return 0, xdr.Short(b, off, 16, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Type")
 			}
 			w = b[off : off+16 : off+16]
 			v.Resok4.Delegation.Write.Permissions.Type = Acetype4(binary.BigEndian.Uint32(w[0:4]))
@@ -20819,15 +20819,15 @@ func (v *OPEN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			n3 := binary.BigEndian.Uint32(w[12:16])
 			off += 16
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OPEN4res:Resok4.Delegation.Write.Permissions.Who")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.Permissions.Who")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
 			}
 			v.Resok4.Delegation.Write.Permissions.Who = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 	default:
 	}
@@ -20835,110 +20835,110 @@ func (v *OPEN4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OPEN4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPEN4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPEN4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 44) {
-			return 0, xdr.Short(b, off, 44, "nfs4.OPEN4res:Resok4.Stateid.Seqid")
+			return 0, xdr.Short(b, off, 44, "nfs4.Open4Res:Resok4.Stateid.Seqid")
 		}
 		w := b[off : off+44 : off+44]
 		word := binary.BigEndian.Uint32(w[16:20])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OPEN4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Res:Resok4.Cinfo.Atomic")
 		}
 		n := binary.BigEndian.Uint32(w[40:44])
 		off += 44
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.OPEN4res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Res:Resok4.Attrset")
 		}
 		off += int(n) * 4
 		var kind2 OpenDelegationType4
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 		w = b[off : off+4 : off+4]
 		enum2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 		kind2 = enum2
 		off += 4
 		switch kind2 {
-		case OpenDelegationType4OpenDelegateNone:
-		case OpenDelegationType4OpenDelegateRead:
+		case OpenDelegationType4None:
+		case OpenDelegationType4Read:
 			if xdr.Lacks(b, off, 36) {
-				return 0, xdr.Short(b, off, 36, "nfs4.OPEN4res:Resok4.Delegation.Read.Stateid.Seqid")
+				return 0, xdr.Short(b, off, 36, "nfs4.Open4Res:Resok4.Delegation.Read.Stateid.Seqid")
 			}
 			w := b[off : off+36 : off+36]
 			word2 := binary.BigEndian.Uint32(w[16:20])
 			if word2 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OPEN4res:Resok4.Delegation.Read.Recall")
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Res:Resok4.Delegation.Read.Recall")
 			}
 			n2 := binary.BigEndian.Uint32(w[32:36])
 			off += 36
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.OPEN4res:Resok4.Delegation.Read.Permissions.Who")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.OPEN4res:Resok4.Delegation.Read.Permissions.Who")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
 			}
 			off += xdr.Padded(int(n2))
-		case OpenDelegationType4OpenDelegateWrite:
+		case OpenDelegationType4Write:
 			var kind3 LimitBy4
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "nfs4.OPEN4res:Resok4.Delegation.Write.Stateid.Seqid")
+				return 0, xdr.Short(b, off, 24, "nfs4.Open4Res:Resok4.Delegation.Write.Stateid.Seqid")
 			}
 			w := b[off : off+24 : off+24]
 			word3 := binary.BigEndian.Uint32(w[16:20])
 			if word3 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.OPEN4res:Resok4.Delegation.Write.Recall")
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Res:Resok4.Delegation.Write.Recall")
 			}
 			enum3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum3)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			kind3 = enum3
 			off += 24
 			switch kind3 {
-			case LimitBy4NFSLimitSize:
+			case LimitBy4Size:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Filesize")
+					return 0, xdr.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Filesize")
 				}
 				off += 8
-			case LimitBy4NFSLimitBlocks:
+			case LimitBy4Blocks:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
+					return 0, xdr.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
 				}
 				off += 8
 			default:
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Short(b, off, 16, "nfs4.OPEN4res:Resok4.Delegation.Write.Permissions.Type")
+				return 0, xdr.Short(b, off, 16, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Type")
 			}
 			w = b[off : off+16 : off+16]
 			n3 := binary.BigEndian.Uint32(w[12:16])
 			off += 16
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OPEN4res:Resok4.Delegation.Write.Permissions.Who")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.OPEN4res:Resok4.Delegation.Write.Permissions.Who")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
 			}
 			off += xdr.Padded(int(n3))
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OPEN4res:Resok4.Delegation.DelegationType")
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 	default:
 	}
@@ -20946,33 +20946,33 @@ func (v *OPEN4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OPEN4res) ResetXDR() {
+func (v *Open4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4 = nil
 	default:
 	}
 	v.Status = 0
 }
 
-// OPENATTR4args is struct OPENATTR4args.
-type OPENATTR4args struct {
+// Openattr4Args is struct OPENATTR4args.
+type Openattr4Args struct {
 	// CURRENT_FH: object
 	Createdir bool
 }
 
-// The extent of OPENATTR4args.
+// The extent of Openattr4Args.
 const (
-	OPENATTR4argsFixedSize = 4 // bytes on the wire, always
+	Openattr4ArgsFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OPENATTR4args) XDRSize() int {
+func (v *Openattr4Args) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OPENATTR4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -20987,13 +20987,13 @@ func (v *OPENATTR4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OPENATTR4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Openattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OPENATTR4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Openattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21004,12 +21004,12 @@ func (v *OPENATTR4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OPENATTR4args) MarshalBinary() ([]byte, error) {
+func (v *Openattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OPENATTR4args) UnmarshalBinary(b []byte) error {
+func (v *Openattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21020,7 +21020,7 @@ func (v *OPENATTR4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OPENATTR4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Openattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21029,7 +21029,7 @@ func (v *OPENATTR4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OPENATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
@@ -21040,14 +21040,14 @@ func (v *OPENATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OPENATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Openattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPENATTR4args:Createdir")
+		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.OPENATTR4args:Createdir")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Openattr4Args:Createdir")
 	}
 	v.Createdir = word != 0
 	off += 4
@@ -21055,42 +21055,42 @@ func (v *OPENATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OPENATTR4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPENATTR4args:Createdir")
+		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
 	}
 	w := b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.OPENATTR4args:Createdir")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Openattr4Args:Createdir")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OPENATTR4args) ResetXDR() {
+func (v *Openattr4Args) ResetXDR() {
 	v.Createdir = false
 }
 
-// OPENATTR4res is struct OPENATTR4res.
-type OPENATTR4res struct {
+// Openattr4Res is struct OPENATTR4res.
+type Openattr4Res struct {
 	// CURRENT_FH: named attr directory
 	Status Nfsstat4
 }
 
-// The extent of OPENATTR4res.
+// The extent of Openattr4Res.
 const (
-	OPENATTR4resFixedSize = 4 // bytes on the wire, always
+	Openattr4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OPENATTR4res) XDRSize() int {
+func (v *Openattr4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OPENATTR4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Openattr4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -21105,13 +21105,13 @@ func (v *OPENATTR4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OPENATTR4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Openattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OPENATTR4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Openattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21122,12 +21122,12 @@ func (v *OPENATTR4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OPENATTR4res) MarshalBinary() ([]byte, error) {
+func (v *Openattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OPENATTR4res) UnmarshalBinary(b []byte) error {
+func (v *Openattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21138,7 +21138,7 @@ func (v *OPENATTR4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OPENATTR4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Openattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21147,9 +21147,9 @@ func (v *OPENATTR4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OPENATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OPENATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Openattr4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -21161,14 +21161,14 @@ func (v *OPENATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OPENATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Openattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPENATTR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPENATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openattr4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -21176,43 +21176,43 @@ func (v *OPENATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OPENATTR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Openattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OPENATTR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OPENATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openattr4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OPENATTR4res) ResetXDR() {
+func (v *Openattr4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// OpenCONFIRM4args is struct OPEN_CONFIRM4args.
-type OpenCONFIRM4args struct {
+// OpenConfirm4Args is struct OPEN_CONFIRM4args.
+type OpenConfirm4Args struct {
 	// CURRENT_FH: opened file
 	OpenStateid Stateid4
 	Seqid       Seqid4
 }
 
-// The extent of OpenCONFIRM4args.
+// The extent of OpenConfirm4Args.
 const (
-	OpenCONFIRM4argsFixedSize = 20 // bytes on the wire, always
+	OpenConfirm4ArgsFixedSize = 20 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OpenCONFIRM4args) XDRSize() int {
+func (v *OpenConfirm4Args) XDRSize() int {
 	return 20
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenCONFIRM4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -21227,13 +21227,13 @@ func (v *OpenCONFIRM4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OpenCONFIRM4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *OpenConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OpenCONFIRM4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *OpenConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21244,12 +21244,12 @@ func (v *OpenCONFIRM4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OpenCONFIRM4args) MarshalBinary() ([]byte, error) {
+func (v *OpenConfirm4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OpenCONFIRM4args) UnmarshalBinary(b []byte) error {
+func (v *OpenConfirm4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21260,7 +21260,7 @@ func (v *OpenCONFIRM4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OpenCONFIRM4args) CheckXDR(b []byte) (n int, err error) {
+func (v *OpenConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21269,7 +21269,7 @@ func (v *OpenCONFIRM4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
 		return 0, xdr.Full()
 	}
@@ -21282,9 +21282,9 @@ func (v *OpenCONFIRM4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *OpenConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.OpenCONFIRM4args:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 20, "nfs4.OpenConfirm4Args:OpenStateid.Seqid")
 	}
 	w := b[off : off+20 : off+20]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -21295,37 +21295,37 @@ func (v *OpenCONFIRM4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.OpenCONFIRM4args:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 20, "nfs4.OpenConfirm4Args:OpenStateid.Seqid")
 	}
 	off += 20
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OpenCONFIRM4args) ResetXDR() {
+func (v *OpenConfirm4Args) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 	v.Seqid = 0
 }
 
-// OpenCONFIRM4resok is struct OPEN_CONFIRM4resok.
-type OpenCONFIRM4resok struct {
+// OpenConfirm4Resok is struct OPEN_CONFIRM4resok.
+type OpenConfirm4Resok struct {
 	OpenStateid Stateid4
 }
 
-// The extent of OpenCONFIRM4resok.
+// The extent of OpenConfirm4Resok.
 const (
-	OpenCONFIRM4resokFixedSize = 16 // bytes on the wire, always
+	OpenConfirm4ResokFixedSize = 16 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OpenCONFIRM4resok) XDRSize() int {
+func (v *OpenConfirm4Resok) XDRSize() int {
 	return 16
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenCONFIRM4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *OpenConfirm4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -21340,13 +21340,13 @@ func (v *OpenCONFIRM4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OpenCONFIRM4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *OpenConfirm4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OpenCONFIRM4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *OpenConfirm4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21357,12 +21357,12 @@ func (v *OpenCONFIRM4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OpenCONFIRM4resok) MarshalBinary() ([]byte, error) {
+func (v *OpenConfirm4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OpenCONFIRM4resok) UnmarshalBinary(b []byte) error {
+func (v *OpenConfirm4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21373,7 +21373,7 @@ func (v *OpenCONFIRM4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OpenCONFIRM4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *OpenConfirm4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21382,7 +21382,7 @@ func (v *OpenCONFIRM4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
 	}
@@ -21394,9 +21394,9 @@ func (v *OpenCONFIRM4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.OpenCONFIRM4resok:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.OpenConfirm4Resok:OpenStateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -21406,36 +21406,36 @@ func (v *OpenCONFIRM4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.OpenCONFIRM4resok:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.OpenConfirm4Resok:OpenStateid.Seqid")
 	}
 	off += 16
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OpenCONFIRM4resok) ResetXDR() {
+func (v *OpenConfirm4Resok) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 }
 
-// OpenCONFIRM4res is union OPEN_CONFIRM4res.
-type OpenCONFIRM4res struct {
+// OpenConfirm4Res is union OPEN_CONFIRM4res.
+type OpenConfirm4Res struct {
 	Status Nfsstat4          // selects the arm
-	Resok4 OpenCONFIRM4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 OpenConfirm4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of OpenCONFIRM4res.
+// The extent of OpenConfirm4Res.
 const (
-	OpenCONFIRM4resMinSize = 4  // bytes on the wire, at least
-	OpenCONFIRM4resMaxSize = 20 // bytes on the wire, at most
+	OpenConfirm4ResMinSize = 4  // bytes on the wire, at least
+	OpenConfirm4ResMaxSize = 20 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OpenCONFIRM4res) XDRSize() int {
+func (v *OpenConfirm4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
 	default:
 	}
@@ -21443,7 +21443,7 @@ func (v *OpenCONFIRM4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenCONFIRM4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *OpenConfirm4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -21458,13 +21458,13 @@ func (v *OpenCONFIRM4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OpenCONFIRM4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *OpenConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OpenCONFIRM4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *OpenConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21475,12 +21475,12 @@ func (v *OpenCONFIRM4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OpenCONFIRM4res) MarshalBinary() ([]byte, error) {
+func (v *OpenConfirm4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OpenCONFIRM4res) UnmarshalBinary(b []byte) error {
+func (v *OpenConfirm4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21491,7 +21491,7 @@ func (v *OpenCONFIRM4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OpenCONFIRM4res) CheckXDR(b []byte) (n int, err error) {
+func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21500,9 +21500,9 @@ func (v *OpenCONFIRM4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenCONFIRM4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenConfirm4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -21511,7 +21511,7 @@ func (v *OpenCONFIRM4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
@@ -21525,30 +21525,30 @@ func (v *OpenCONFIRM4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OpenCONFIRM4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenCONFIRM4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenConfirm4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.OpenCONFIRM4res:Resok4.OpenStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.OpenStateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -21560,22 +21560,22 @@ func (v *OpenCONFIRM4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OpenCONFIRM4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OpenCONFIRM4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenCONFIRM4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenConfirm4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.OpenCONFIRM4res:Resok4.OpenStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.OpenStateid.Seqid")
 		}
 		off += 16
 	default:
@@ -21584,17 +21584,17 @@ func (v *OpenCONFIRM4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OpenCONFIRM4res) ResetXDR() {
+func (v *OpenConfirm4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// OpenDOWNGRADE4args is struct OPEN_DOWNGRADE4args.
-type OpenDOWNGRADE4args struct {
+// OpenDowngrade4Args is struct OPEN_DOWNGRADE4args.
+type OpenDowngrade4Args struct {
 	// CURRENT_FH: opened file
 	OpenStateid Stateid4
 	Seqid       Seqid4
@@ -21602,18 +21602,18 @@ type OpenDOWNGRADE4args struct {
 	ShareDeny   uint32
 }
 
-// The extent of OpenDOWNGRADE4args.
+// The extent of OpenDowngrade4Args.
 const (
-	OpenDOWNGRADE4argsFixedSize = 28 // bytes on the wire, always
+	OpenDowngrade4ArgsFixedSize = 28 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OpenDOWNGRADE4args) XDRSize() int {
+func (v *OpenDowngrade4Args) XDRSize() int {
 	return 28
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDOWNGRADE4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -21628,13 +21628,13 @@ func (v *OpenDOWNGRADE4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OpenDOWNGRADE4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *OpenDowngrade4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OpenDOWNGRADE4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *OpenDowngrade4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21645,12 +21645,12 @@ func (v *OpenDOWNGRADE4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OpenDOWNGRADE4args) MarshalBinary() ([]byte, error) {
+func (v *OpenDowngrade4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OpenDOWNGRADE4args) UnmarshalBinary(b []byte) error {
+func (v *OpenDowngrade4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21661,7 +21661,7 @@ func (v *OpenDOWNGRADE4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OpenDOWNGRADE4args) CheckXDR(b []byte) (n int, err error) {
+func (v *OpenDowngrade4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21670,7 +21670,7 @@ func (v *OpenDOWNGRADE4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 28) {
 		return 0, xdr.Full()
 	}
@@ -21685,9 +21685,9 @@ func (v *OpenDOWNGRADE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *OpenDowngrade4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.OpenDOWNGRADE4args:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 28, "nfs4.OpenDowngrade4Args:OpenStateid.Seqid")
 	}
 	w := b[off : off+28 : off+28]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -21700,39 +21700,39 @@ func (v *OpenDOWNGRADE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.OpenDOWNGRADE4args:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 28, "nfs4.OpenDowngrade4Args:OpenStateid.Seqid")
 	}
 	off += 28
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OpenDOWNGRADE4args) ResetXDR() {
+func (v *OpenDowngrade4Args) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 	v.Seqid = 0
 	v.ShareAccess = 0
 	v.ShareDeny = 0
 }
 
-// OpenDOWNGRADE4resok is struct OPEN_DOWNGRADE4resok.
-type OpenDOWNGRADE4resok struct {
+// OpenDowngrade4Resok is struct OPEN_DOWNGRADE4resok.
+type OpenDowngrade4Resok struct {
 	OpenStateid Stateid4
 }
 
-// The extent of OpenDOWNGRADE4resok.
+// The extent of OpenDowngrade4Resok.
 const (
-	OpenDOWNGRADE4resokFixedSize = 16 // bytes on the wire, always
+	OpenDowngrade4ResokFixedSize = 16 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OpenDOWNGRADE4resok) XDRSize() int {
+func (v *OpenDowngrade4Resok) XDRSize() int {
 	return 16
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDOWNGRADE4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -21747,13 +21747,13 @@ func (v *OpenDOWNGRADE4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OpenDOWNGRADE4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *OpenDowngrade4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OpenDOWNGRADE4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *OpenDowngrade4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21764,12 +21764,12 @@ func (v *OpenDOWNGRADE4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OpenDOWNGRADE4resok) MarshalBinary() ([]byte, error) {
+func (v *OpenDowngrade4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OpenDOWNGRADE4resok) UnmarshalBinary(b []byte) error {
+func (v *OpenDowngrade4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21780,7 +21780,7 @@ func (v *OpenDOWNGRADE4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OpenDOWNGRADE4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *OpenDowngrade4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21789,7 +21789,7 @@ func (v *OpenDOWNGRADE4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
 	}
@@ -21801,9 +21801,9 @@ func (v *OpenDOWNGRADE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *x
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.OpenDOWNGRADE4resok:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:OpenStateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -21813,36 +21813,36 @@ func (v *OpenDOWNGRADE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.OpenDOWNGRADE4resok:OpenStateid.Seqid")
+		return 0, xdr.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:OpenStateid.Seqid")
 	}
 	off += 16
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OpenDOWNGRADE4resok) ResetXDR() {
+func (v *OpenDowngrade4Resok) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 }
 
-// OpenDOWNGRADE4res is union OPEN_DOWNGRADE4res.
-type OpenDOWNGRADE4res struct {
+// OpenDowngrade4Res is union OPEN_DOWNGRADE4res.
+type OpenDowngrade4Res struct {
 	Status Nfsstat4            // selects the arm
-	Resok4 OpenDOWNGRADE4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 OpenDowngrade4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of OpenDOWNGRADE4res.
+// The extent of OpenDowngrade4Res.
 const (
-	OpenDOWNGRADE4resMinSize = 4  // bytes on the wire, at least
-	OpenDOWNGRADE4resMaxSize = 20 // bytes on the wire, at most
+	OpenDowngrade4ResMinSize = 4  // bytes on the wire, at least
+	OpenDowngrade4ResMaxSize = 20 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *OpenDOWNGRADE4res) XDRSize() int {
+func (v *OpenDowngrade4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
 	default:
 	}
@@ -21850,7 +21850,7 @@ func (v *OpenDOWNGRADE4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDOWNGRADE4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *OpenDowngrade4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -21865,13 +21865,13 @@ func (v *OpenDOWNGRADE4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *OpenDOWNGRADE4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *OpenDowngrade4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *OpenDOWNGRADE4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *OpenDowngrade4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -21882,12 +21882,12 @@ func (v *OpenDOWNGRADE4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *OpenDOWNGRADE4res) MarshalBinary() ([]byte, error) {
+func (v *OpenDowngrade4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *OpenDOWNGRADE4res) UnmarshalBinary(b []byte) error {
+func (v *OpenDowngrade4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -21898,7 +21898,7 @@ func (v *OpenDOWNGRADE4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *OpenDOWNGRADE4res) CheckXDR(b []byte) (n int, err error) {
+func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -21907,9 +21907,9 @@ func (v *OpenDOWNGRADE4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenDOWNGRADE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenDowngrade4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -21918,7 +21918,7 @@ func (v *OpenDOWNGRADE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
@@ -21932,30 +21932,30 @@ func (v *OpenDOWNGRADE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OpenDOWNGRADE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDOWNGRADE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDowngrade4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.OpenDOWNGRADE4res:Resok4.OpenStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.OpenStateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -21967,22 +21967,22 @@ func (v *OpenDOWNGRADE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *OpenDOWNGRADE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.OpenDOWNGRADE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDOWNGRADE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDowngrade4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.OpenDOWNGRADE4res:Resok4.OpenStateid.Seqid")
+			return 0, xdr.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.OpenStateid.Seqid")
 		}
 		off += 16
 	default:
@@ -21991,36 +21991,36 @@ func (v *OpenDOWNGRADE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *OpenDOWNGRADE4res) ResetXDR() {
+func (v *OpenDowngrade4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// PUTFH4args is struct PUTFH4args.
-type PUTFH4args struct {
+// Putfh4Args is struct PUTFH4args.
+type Putfh4Args struct {
 	Object NFSFh4
 }
 
-// The extent of PUTFH4args.
+// The extent of Putfh4Args.
 const (
-	PUTFH4argsMinSize       = 4   // bytes on the wire, at least
-	PUTFH4argsMaxSize       = 132 // bytes on the wire, at most
-	PUTFH4argsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Putfh4ArgsMinSize       = 4   // bytes on the wire, at least
+	Putfh4ArgsMaxSize       = 132 // bytes on the wire, at most
+	Putfh4ArgsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *PUTFH4args) XDRSize() int {
+func (v *Putfh4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Object))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PUTFH4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -22035,13 +22035,13 @@ func (v *PUTFH4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PUTFH4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Putfh4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *PUTFH4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Putfh4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -22052,12 +22052,12 @@ func (v *PUTFH4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *PUTFH4args) MarshalBinary() ([]byte, error) {
+func (v *Putfh4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *PUTFH4args) UnmarshalBinary(b []byte) error {
+func (v *Putfh4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -22068,7 +22068,7 @@ func (v *PUTFH4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *PUTFH4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Putfh4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -22077,9 +22077,9 @@ func (v *PUTFH4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PUTFH4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Object) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.PUTFH4args:Object")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Putfh4Args:Object")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Object))) {
 		return 0, xdr.Full()
@@ -22092,21 +22092,21 @@ func (v *PUTFH4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PUTFH4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Putfh4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTFH4args:Object")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Args:Object")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.PUTFH4args:Object")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Putfh4Args:Object")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.PUTFH4args:Object")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Putfh4Args:Object")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.PUTFH4args:Object")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Putfh4Args:Object")
 	}
 	v.Object = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -22114,49 +22114,49 @@ func (v *PUTFH4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *PUTFH4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Putfh4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTFH4args:Object")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Args:Object")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.PUTFH4args:Object")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Putfh4Args:Object")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.PUTFH4args:Object")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Putfh4Args:Object")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.PUTFH4args:Object")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Putfh4Args:Object")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *PUTFH4args) ResetXDR() {
+func (v *Putfh4Args) ResetXDR() {
 	v.Object = nil
 }
 
-// PUTFH4res is struct PUTFH4res.
-type PUTFH4res struct {
+// Putfh4Res is struct PUTFH4res.
+type Putfh4Res struct {
 	// CURRENT_FH:
 	Status Nfsstat4
 }
 
-// The extent of PUTFH4res.
+// The extent of Putfh4Res.
 const (
-	PUTFH4resFixedSize = 4 // bytes on the wire, always
+	Putfh4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *PUTFH4res) XDRSize() int {
+func (v *Putfh4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PUTFH4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -22171,13 +22171,13 @@ func (v *PUTFH4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PUTFH4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Putfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *PUTFH4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Putfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -22188,12 +22188,12 @@ func (v *PUTFH4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *PUTFH4res) MarshalBinary() ([]byte, error) {
+func (v *Putfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *PUTFH4res) UnmarshalBinary(b []byte) error {
+func (v *Putfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -22204,7 +22204,7 @@ func (v *PUTFH4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *PUTFH4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Putfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -22213,9 +22213,9 @@ func (v *PUTFH4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PUTFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.PUTFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putfh4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -22227,14 +22227,14 @@ func (v *PUTFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PUTFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Putfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.PUTFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putfh4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -22242,42 +22242,42 @@ func (v *PUTFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *PUTFH4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.PUTFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putfh4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *PUTFH4res) ResetXDR() {
+func (v *Putfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// PUTPUBFH4res is struct PUTPUBFH4res.
-type PUTPUBFH4res struct {
+// Putpubfh4Res is struct PUTPUBFH4res.
+type Putpubfh4Res struct {
 	// CURRENT_FH: public fh
 	Status Nfsstat4
 }
 
-// The extent of PUTPUBFH4res.
+// The extent of Putpubfh4Res.
 const (
-	PUTPUBFH4resFixedSize = 4 // bytes on the wire, always
+	Putpubfh4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *PUTPUBFH4res) XDRSize() int {
+func (v *Putpubfh4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PUTPUBFH4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Putpubfh4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -22292,13 +22292,13 @@ func (v *PUTPUBFH4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PUTPUBFH4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Putpubfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *PUTPUBFH4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Putpubfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -22309,12 +22309,12 @@ func (v *PUTPUBFH4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *PUTPUBFH4res) MarshalBinary() ([]byte, error) {
+func (v *Putpubfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *PUTPUBFH4res) UnmarshalBinary(b []byte) error {
+func (v *Putpubfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -22325,7 +22325,7 @@ func (v *PUTPUBFH4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *PUTPUBFH4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Putpubfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -22334,9 +22334,9 @@ func (v *PUTPUBFH4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PUTPUBFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.PUTPUBFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putpubfh4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -22348,14 +22348,14 @@ func (v *PUTPUBFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PUTPUBFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Putpubfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTPUBFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.PUTPUBFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putpubfh4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -22363,42 +22363,42 @@ func (v *PUTPUBFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *PUTPUBFH4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Putpubfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTPUBFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.PUTPUBFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putpubfh4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *PUTPUBFH4res) ResetXDR() {
+func (v *Putpubfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// PUTROOTFH4res is struct PUTROOTFH4res.
-type PUTROOTFH4res struct {
+// Putrootfh4Res is struct PUTROOTFH4res.
+type Putrootfh4Res struct {
 	// CURRENT_FH: root fh
 	Status Nfsstat4
 }
 
-// The extent of PUTROOTFH4res.
+// The extent of Putrootfh4Res.
 const (
-	PUTROOTFH4resFixedSize = 4 // bytes on the wire, always
+	Putrootfh4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *PUTROOTFH4res) XDRSize() int {
+func (v *Putrootfh4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PUTROOTFH4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -22413,13 +22413,13 @@ func (v *PUTROOTFH4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *PUTROOTFH4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Putrootfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *PUTROOTFH4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Putrootfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -22430,12 +22430,12 @@ func (v *PUTROOTFH4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *PUTROOTFH4res) MarshalBinary() ([]byte, error) {
+func (v *Putrootfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *PUTROOTFH4res) UnmarshalBinary(b []byte) error {
+func (v *Putrootfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -22446,7 +22446,7 @@ func (v *PUTROOTFH4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *PUTROOTFH4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Putrootfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -22455,9 +22455,9 @@ func (v *PUTROOTFH4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PUTROOTFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.PUTROOTFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putrootfh4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -22469,14 +22469,14 @@ func (v *PUTROOTFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *PUTROOTFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Putrootfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTROOTFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.PUTROOTFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putrootfh4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -22484,44 +22484,44 @@ func (v *PUTROOTFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *PUTROOTFH4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Putrootfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.PUTROOTFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.PUTROOTFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putrootfh4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *PUTROOTFH4res) ResetXDR() {
+func (v *Putrootfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// READ4args is struct READ4args.
-type READ4args struct {
+// Read4Args is struct READ4args.
+type Read4Args struct {
 	// CURRENT_FH: file
 	Stateid Stateid4
 	Offset  Offset4
 	Count   Count4
 }
 
-// The extent of READ4args.
+// The extent of Read4Args.
 const (
-	READ4argsFixedSize = 28 // bytes on the wire, always
+	Read4ArgsFixedSize = 28 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READ4args) XDRSize() int {
+func (v *Read4Args) XDRSize() int {
 	return 28
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READ4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Read4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -22536,13 +22536,13 @@ func (v *READ4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READ4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Read4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READ4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Read4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -22553,12 +22553,12 @@ func (v *READ4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READ4args) MarshalBinary() ([]byte, error) {
+func (v *Read4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READ4args) UnmarshalBinary(b []byte) error {
+func (v *Read4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -22569,7 +22569,7 @@ func (v *READ4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READ4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Read4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -22578,7 +22578,7 @@ func (v *READ4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READ4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 28) {
 		return 0, xdr.Full()
 	}
@@ -22592,9 +22592,9 @@ func (v *READ4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READ4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Read4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.READ4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 28, "nfs4.Read4Args:Stateid.Seqid")
 	}
 	w := b[off : off+28 : off+28]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -22606,42 +22606,42 @@ func (v *READ4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READ4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.READ4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 28, "nfs4.Read4Args:Stateid.Seqid")
 	}
 	off += 28
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READ4args) ResetXDR() {
+func (v *Read4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Offset = 0
 	v.Count = 0
 }
 
-// READ4resok is struct READ4resok.
-type READ4resok struct {
+// Read4Resok is struct READ4resok.
+type Read4Resok struct {
 	EOF  bool
 	Data []byte
 }
 
-// The extent of READ4resok, which has no largest size below 2 GiB.
+// The extent of Read4Resok, which has no largest size below 2 GiB.
 const (
-	READ4resokMinSize       = 8 // bytes on the wire, at least
-	READ4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Read4ResokMinSize       = 8 // bytes on the wire, at least
+	Read4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READ4resok) XDRSize() int {
+func (v *Read4Resok) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Data))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READ4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Read4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -22656,13 +22656,13 @@ func (v *READ4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READ4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Read4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READ4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Read4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -22673,12 +22673,12 @@ func (v *READ4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READ4resok) MarshalBinary() ([]byte, error) {
+func (v *Read4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READ4resok) UnmarshalBinary(b []byte) error {
+func (v *Read4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -22689,7 +22689,7 @@ func (v *READ4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READ4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -22698,9 +22698,9 @@ func (v *READ4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READ4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Data)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "nfs4.READ4resok:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "nfs4.Read4Resok:Data")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
 		return 0, xdr.Full()
@@ -22714,23 +22714,23 @@ func (v *READ4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READ4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Read4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.READ4resok:EOF")
+		return 0, xdr.Short(b, off, 8, "nfs4.Read4Resok:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READ4resok:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Resok:EOF")
 	}
 	v.EOF = word != 0
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READ4resok:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Resok:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READ4resok:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Read4Resok:Data")
 	}
 	v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -22738,50 +22738,50 @@ func (v *READ4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READ4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.READ4resok:EOF")
+		return 0, xdr.Short(b, off, 8, "nfs4.Read4Resok:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READ4resok:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Resok:EOF")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READ4resok:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Resok:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READ4resok:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Read4Resok:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READ4resok) ResetXDR() {
+func (v *Read4Resok) ResetXDR() {
 	v.EOF = false
 	v.Data = nil
 }
 
-// READ4res is union READ4res.
-type READ4res struct {
+// Read4Res is union READ4res.
+type Read4Res struct {
 	Status Nfsstat4   // selects the arm
-	Resok4 READ4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Read4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of READ4res, which has no largest size below 2 GiB.
+// The extent of Read4Res, which has no largest size below 2 GiB.
 const (
-	READ4resMinSize       = 4 // bytes on the wire, at least
-	READ4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Read4ResMinSize       = 4 // bytes on the wire, at least
+	Read4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READ4res) XDRSize() int {
+func (v *Read4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 8
 		n += xdr.Padded(len(v.Resok4.Data))
 	default:
@@ -22790,7 +22790,7 @@ func (v *READ4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READ4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Read4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -22805,13 +22805,13 @@ func (v *READ4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READ4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Read4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READ4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Read4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -22822,12 +22822,12 @@ func (v *READ4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READ4res) MarshalBinary() ([]byte, error) {
+func (v *Read4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READ4res) UnmarshalBinary(b []byte) error {
+func (v *Read4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -22838,7 +22838,7 @@ func (v *READ4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READ4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -22847,9 +22847,9 @@ func (v *READ4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READ4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.READ4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Read4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -22858,9 +22858,9 @@ func (v *READ4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Data)), 4294967295, "nfs4.READ4res:Resok4.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Data)), 4294967295, "nfs4.Read4Res:Resok4.Data")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Resok4.Data))) {
 			return 0, xdr.Full()
@@ -22876,44 +22876,44 @@ func (v *READ4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READ4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READ4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Read4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.READ4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Read4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.READ4res:Resok4.EOF")
+			return 0, xdr.Short(b, off, 8, "nfs4.Read4Res:Resok4.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READ4res:Resok4.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Res:Resok4.EOF")
 		}
 		v.Resok4.EOF = word != 0
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READ4res:Resok4.Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Res:Resok4.Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READ4res:Resok4.Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Read4Res:Resok4.Data")
 		}
 		v.Resok4.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
@@ -22923,35 +22923,35 @@ func (v *READ4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READ4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READ4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Read4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.READ4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Read4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "nfs4.READ4res:Resok4.EOF")
+			return 0, xdr.Short(b, off, 8, "nfs4.Read4Res:Resok4.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READ4res:Resok4.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Read4Res:Resok4.EOF")
 		}
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READ4res:Resok4.Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Read4Res:Resok4.Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READ4res:Resok4.Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Read4Res:Resok4.Data")
 		}
 		off += xdr.Padded(int(n))
 	default:
@@ -22960,17 +22960,17 @@ func (v *READ4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READ4res) ResetXDR() {
+func (v *Read4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// READDIR4args is struct READDIR4args.
-type READDIR4args struct {
+// Readdir4Args is struct READDIR4args.
+type Readdir4Args struct {
 	// CURRENT_FH: directory
 	Cookie      NFSCookie4
 	Cookieverf  Verifier4
@@ -22979,21 +22979,21 @@ type READDIR4args struct {
 	AttrRequest Bitmap4
 }
 
-// The extent of READDIR4args, which has no largest size below 2 GiB.
+// The extent of Readdir4Args, which has no largest size below 2 GiB.
 const (
-	READDIR4argsMinSize       = 28 // bytes on the wire, at least
-	READDIR4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Readdir4ArgsMinSize       = 28 // bytes on the wire, at least
+	Readdir4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READDIR4args) XDRSize() int {
+func (v *Readdir4Args) XDRSize() int {
 	n := 28
 	n += 4 * len(v.AttrRequest)
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READDIR4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Readdir4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -23008,13 +23008,13 @@ func (v *READDIR4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READDIR4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Readdir4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READDIR4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Readdir4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -23025,12 +23025,12 @@ func (v *READDIR4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READDIR4args) MarshalBinary() ([]byte, error) {
+func (v *Readdir4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READDIR4args) UnmarshalBinary(b []byte) error {
+func (v *Readdir4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -23041,7 +23041,7 @@ func (v *READDIR4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READDIR4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -23050,9 +23050,9 @@ func (v *READDIR4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READDIR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.AttrRequest)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), 4294967295, "nfs4.READDIR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), 4294967295, "nfs4.Readdir4Args:AttrRequest")
 	}
 	if xdr.Lacks(b, off, 28) {
 		return 0, xdr.Full()
@@ -23077,10 +23077,10 @@ func (v *READDIR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READDIR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.READDIR4args:Cookie")
+		return 0, xdr.Short(b, off, 28, "nfs4.Readdir4Args:Cookie")
 	}
 	w := b[off : off+28 : off+28]
 	v.Cookie = NFSCookie4(binary.BigEndian.Uint64(w[0:8]))
@@ -23090,10 +23090,10 @@ func (v *READDIR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[24:28])
 	off += 28
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.READDIR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Readdir4Args:AttrRequest")
 	}
 	if err = xdr.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.READDIR4args:AttrRequest")
+		return 0, xdr.In(err, "nfs4.Readdir4Args:AttrRequest")
 	}
 	s := v.AttrRequest[:]
 	for i := range s {
@@ -23105,22 +23105,22 @@ func (v *READDIR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READDIR4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Short(b, off, 28, "nfs4.READDIR4args:Cookie")
+		return 0, xdr.Short(b, off, 28, "nfs4.Readdir4Args:Cookie")
 	}
 	w := b[off : off+28 : off+28]
 	n := binary.BigEndian.Uint32(w[24:28])
 	off += 28
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.READDIR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Readdir4Args:AttrRequest")
 	}
 	off += int(n) * 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READDIR4args) ResetXDR() {
+func (v *Readdir4Args) ResetXDR() {
 	v.Cookie = 0
 	clear(v.Cookieverf[:])
 	v.Dircount = 0
@@ -23647,20 +23647,20 @@ func (v *Dirlist4) ResetXDR() {
 	v.EOF = false
 }
 
-// READDIR4resok is struct READDIR4resok.
-type READDIR4resok struct {
+// Readdir4Resok is struct READDIR4resok.
+type Readdir4Resok struct {
 	Cookieverf Verifier4
 	Reply      Dirlist4
 }
 
-// The extent of READDIR4resok, which has no largest size below 2 GiB.
+// The extent of Readdir4Resok, which has no largest size below 2 GiB.
 const (
-	READDIR4resokMinSize       = 16 // bytes on the wire, at least
-	READDIR4resokAmplification = 8  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Readdir4ResokMinSize       = 16 // bytes on the wire, at least
+	Readdir4ResokAmplification = 8  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READDIR4resok) XDRSize() int {
+func (v *Readdir4Resok) XDRSize() int {
 	n := 16
 	n += 24 * len(v.Reply.Entries)
 	for i := range v.Reply.Entries {
@@ -23672,7 +23672,7 @@ func (v *READDIR4resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READDIR4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Readdir4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -23687,13 +23687,13 @@ func (v *READDIR4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READDIR4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Readdir4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READDIR4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Readdir4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -23704,12 +23704,12 @@ func (v *READDIR4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READDIR4resok) MarshalBinary() ([]byte, error) {
+func (v *Readdir4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READDIR4resok) UnmarshalBinary(b []byte) error {
+func (v *Readdir4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -23720,7 +23720,7 @@ func (v *READDIR4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READDIR4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Readdir4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -23729,7 +23729,7 @@ func (v *READDIR4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READDIR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
@@ -23740,10 +23740,10 @@ func (v *READDIR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Name)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.READDIR4resok:Reply.Entries[].Name", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
 		}
 		if uint64(len(p.Attrs.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.READDIR4resok:Reply.Entries[].Attrs.Attrmask", i)
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
 		if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
 			return 0, xdr.Full()
@@ -23767,7 +23767,7 @@ func (v *READDIR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 			off += 4
 		}
 		if uint64(len(p.Attrs.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.READDIR4resok:Reply.Entries[].Attrs.AttrVals", i)
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
 			return 0, xdr.Full()
@@ -23788,10 +23788,10 @@ func (v *READDIR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READDIR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.READDIR4resok:Cookieverf")
+		return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
 	}
 	w := b[off : off+12 : off+12]
 	copy(v.Cookieverf[:], w[0:8])
@@ -23801,36 +23801,36 @@ func (v *READDIR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if i == len(list) {
 			if list, err = xdr.Extend(d, &v.Reply.Entries, 80, off); err != nil {
-				return 0, xdr.In(err, "nfs4.READDIR4resok:Reply.Entries")
+				return 0, xdr.In(err, "nfs4.Readdir4Resok:Reply.Entries")
 			}
 		}
 		p := &list[i]
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "nfs4.READDIR4resok:Reply.Entries[].Cookie", i)
+			return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Resok:Reply.Entries[].Cookie", i)
 		}
 		w := b[off : off+12 : off+12]
 		p.Cookie = NFSCookie4(binary.BigEndian.Uint64(w[0:8]))
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READDIR4resok:Reply.Entries[].Name", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READDIR4resok:Reply.Entries[].Name", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
 		}
 		p.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.Entries[].Attrs.Attrmask", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.READDIR4resok:Reply.Entries[].Attrs.Attrmask", i)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
 		if err = xdr.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
-			return 0, xdr.In(err, "nfs4.READDIR4resok:Reply.Entries[].Attrs.Attrmask", i)
+			return 0, xdr.In(err, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
 		s := p.Attrs.Attrmask[:]
 		for i2 := range s {
@@ -23839,21 +23839,21 @@ func (v *READDIR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.Entries[].Attrs.AttrVals", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		w = b[off : off+4 : off+4]
 		n3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.READDIR4resok:Reply.Entries[].Attrs.AttrVals", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.READDIR4resok:Reply.Entries[].Attrs.AttrVals", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		p.Attrs.AttrVals = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 		off += xdr.Padded(int(n3))
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.Entries")
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries")
 		}
 		w = b[off : off+4 : off+4]
 		more = binary.BigEndian.Uint32(w[0:4])
@@ -23861,16 +23861,16 @@ func (v *READDIR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.READDIR4resok:Reply.Entries")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Resok:Reply.Entries")
 	}
 	v.Reply.Entries = v.Reply.Entries[:i]
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.EOF")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.EOF")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READDIR4resok:Reply.EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Resok:Reply.EOF")
 	}
 	v.Reply.EOF = word != 0
 	off += 4
@@ -23878,9 +23878,9 @@ func (v *READDIR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READDIR4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.READDIR4resok:Cookieverf")
+		return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
 	}
 	w := b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
@@ -23888,43 +23888,43 @@ func (v *READDIR4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "nfs4.READDIR4resok:Reply.Entries[].Cookie", i)
+			return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Resok:Reply.Entries[].Cookie", i)
 		}
 		w := b[off : off+12 : off+12]
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READDIR4resok:Reply.Entries[].Name", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READDIR4resok:Reply.Entries[].Name", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
 		}
 		off += xdr.Padded(int(n))
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.Entries[].Attrs.Attrmask", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.READDIR4resok:Reply.Entries[].Attrs.Attrmask", i)
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
 		off += int(n2) * 4
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.Entries[].Attrs.AttrVals", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		w = b[off : off+4 : off+4]
 		n3 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.READDIR4resok:Reply.Entries[].Attrs.AttrVals", i)
+			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.READDIR4resok:Reply.Entries[].Attrs.AttrVals", i)
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		off += xdr.Padded(int(n3))
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.Entries")
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries")
 		}
 		w = b[off : off+4 : off+4]
 		more = binary.BigEndian.Uint32(w[0:4])
@@ -23932,43 +23932,43 @@ func (v *READDIR4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.READDIR4resok:Reply.Entries")
+		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Resok:Reply.Entries")
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READDIR4resok:Reply.EOF")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.EOF")
 	}
 	w = b[off : off+4 : off+4]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READDIR4resok:Reply.EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Resok:Reply.EOF")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READDIR4resok) ResetXDR() {
+func (v *Readdir4Resok) ResetXDR() {
 	clear(v.Cookieverf[:])
 	v.Reply.ResetXDR()
 }
 
-// READDIR4res is union READDIR4res.
-type READDIR4res struct {
+// Readdir4Res is union READDIR4res.
+type Readdir4Res struct {
 	Status Nfsstat4      // selects the arm
-	Resok4 READDIR4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Readdir4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of READDIR4res, which has no largest size below 2 GiB.
+// The extent of Readdir4Res, which has no largest size below 2 GiB.
 const (
-	READDIR4resMinSize       = 4 // bytes on the wire, at least
-	READDIR4resAmplification = 8 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Readdir4ResMinSize       = 4 // bytes on the wire, at least
+	Readdir4ResAmplification = 8 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READDIR4res) XDRSize() int {
+func (v *Readdir4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
 		n += 24 * len(v.Resok4.Reply.Entries)
 		for i := range v.Resok4.Reply.Entries {
@@ -23982,7 +23982,7 @@ func (v *READDIR4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READDIR4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Readdir4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -23997,13 +23997,13 @@ func (v *READDIR4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READDIR4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Readdir4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READDIR4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Readdir4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -24014,12 +24014,12 @@ func (v *READDIR4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READDIR4res) MarshalBinary() ([]byte, error) {
+func (v *Readdir4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READDIR4res) UnmarshalBinary(b []byte) error {
+func (v *Readdir4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -24030,7 +24030,7 @@ func (v *READDIR4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READDIR4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -24039,9 +24039,9 @@ func (v *READDIR4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READDIR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.READDIR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readdir4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -24050,7 +24050,7 @@ func (v *READDIR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
@@ -24061,10 +24061,10 @@ func (v *READDIR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		for i := range s {
 			p := &s[i]
 			if uint64(len(p.Name)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.READDIR4res:Resok4.Reply.Entries[].Name", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
 			}
 			if uint64(len(p.Attrs.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
 			if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
 				return 0, xdr.Full()
@@ -24088,7 +24088,7 @@ func (v *READDIR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 				off += 4
 			}
 			if uint64(len(p.Attrs.AttrVals)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
 				return 0, xdr.Full()
@@ -24111,31 +24111,31 @@ func (v *READDIR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READDIR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.READDIR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readdir4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "nfs4.READDIR4res:Resok4.Cookieverf")
+			return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Cookieverf")
 		}
 		w := b[off : off+12 : off+12]
 		copy(v.Resok4.Cookieverf[:], w[0:8])
@@ -24145,36 +24145,36 @@ func (v *READDIR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if i == len(list) {
 				if list, err = xdr.Extend(d, &v.Resok4.Reply.Entries, 80, off); err != nil {
-					return 0, xdr.In(err, "nfs4.READDIR4res:Resok4.Reply.Entries")
+					return 0, xdr.In(err, "nfs4.Readdir4Res:Resok4.Reply.Entries")
 				}
 			}
 			p := &list[i]
 			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Short(b, off, 12, "nfs4.READDIR4res:Resok4.Reply.Entries[].Cookie", i)
+				return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Cookie", i)
 			}
 			w := b[off : off+12 : off+12]
 			p.Cookie = NFSCookie4(binary.BigEndian.Uint64(w[0:8]))
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READDIR4res:Resok4.Reply.Entries[].Name", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READDIR4res:Resok4.Reply.Entries[].Name", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
 			}
 			p.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 			off += xdr.Padded(int(n))
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
 			w = b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
 			if err = xdr.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
-				return 0, xdr.In(err, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				return 0, xdr.In(err, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
 			s := p.Attrs.Attrmask[:]
 			for i2 := range s {
@@ -24183,21 +24183,21 @@ func (v *READDIR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			w = b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			p.Attrs.AttrVals = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.Entries")
+				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries")
 			}
 			w = b[off : off+4 : off+4]
 			more = binary.BigEndian.Uint32(w[0:4])
@@ -24205,16 +24205,16 @@ func (v *READDIR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.READDIR4res:Resok4.Reply.Entries")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Res:Resok4.Reply.Entries")
 		}
 		v.Resok4.Reply.Entries = v.Resok4.Reply.Entries[:i]
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.EOF")
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
 		w = b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READDIR4res:Resok4.Reply.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
 		v.Resok4.Reply.EOF = word != 0
 		off += 4
@@ -24224,22 +24224,22 @@ func (v *READDIR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READDIR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.READDIR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readdir4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "nfs4.READDIR4res:Resok4.Cookieverf")
+			return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Cookieverf")
 		}
 		w := b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
@@ -24247,43 +24247,43 @@ func (v *READDIR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
 			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Short(b, off, 12, "nfs4.READDIR4res:Resok4.Reply.Entries[].Cookie", i)
+				return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Cookie", i)
 			}
 			w := b[off : off+12 : off+12]
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READDIR4res:Resok4.Reply.Entries[].Name", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READDIR4res:Resok4.Reply.Entries[].Name", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
 			}
 			off += xdr.Padded(int(n))
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
 			w = b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
 			off += int(n2) * 4
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			w = b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.READDIR4res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			off += xdr.Padded(int(n3))
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.Entries")
+				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries")
 			}
 			w = b[off : off+4 : off+4]
 			more = binary.BigEndian.Uint32(w[0:4])
@@ -24291,15 +24291,15 @@ func (v *READDIR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.READDIR4res:Resok4.Reply.Entries")
+			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs4.Readdir4Res:Resok4.Reply.Entries")
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READDIR4res:Resok4.Reply.EOF")
+			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
 		w = b[off : off+4 : off+4]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.READDIR4res:Resok4.Reply.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
 		off += 4
 	default:
@@ -24308,35 +24308,35 @@ func (v *READDIR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READDIR4res) ResetXDR() {
+func (v *Readdir4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// READLINK4resok is struct READLINK4resok.
-type READLINK4resok struct {
+// Readlink4Resok is struct READLINK4resok.
+type Readlink4Resok struct {
 	Link Linktext4
 }
 
-// The extent of READLINK4resok, which has no largest size below 2 GiB.
+// The extent of Readlink4Resok, which has no largest size below 2 GiB.
 const (
-	READLINK4resokMinSize       = 4 // bytes on the wire, at least
-	READLINK4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Readlink4ResokMinSize       = 4 // bytes on the wire, at least
+	Readlink4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READLINK4resok) XDRSize() int {
+func (v *Readlink4Resok) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Link))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READLINK4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Readlink4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -24351,13 +24351,13 @@ func (v *READLINK4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READLINK4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Readlink4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READLINK4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Readlink4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -24368,12 +24368,12 @@ func (v *READLINK4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READLINK4resok) MarshalBinary() ([]byte, error) {
+func (v *Readlink4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READLINK4resok) UnmarshalBinary(b []byte) error {
+func (v *Readlink4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -24384,7 +24384,7 @@ func (v *READLINK4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READLINK4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -24393,9 +24393,9 @@ func (v *READLINK4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READLINK4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Link)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Link)), 4294967295, "nfs4.READLINK4resok:Link")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Link)), 4294967295, "nfs4.Readlink4Resok:Link")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Link))) {
 		return 0, xdr.Full()
@@ -24408,18 +24408,18 @@ func (v *READLINK4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READLINK4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Readlink4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READLINK4resok:Link")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READLINK4resok:Link")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Resok:Link")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READLINK4resok:Link")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Resok:Link")
 	}
 	v.Link = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -24427,45 +24427,45 @@ func (v *READLINK4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READLINK4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READLINK4resok:Link")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READLINK4resok:Link")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Resok:Link")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READLINK4resok:Link")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Resok:Link")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READLINK4resok) ResetXDR() {
+func (v *Readlink4Resok) ResetXDR() {
 	v.Link = nil
 }
 
-// READLINK4res is union READLINK4res.
-type READLINK4res struct {
+// Readlink4Res is union READLINK4res.
+type Readlink4Res struct {
 	Status Nfsstat4       // selects the arm
-	Resok4 READLINK4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Readlink4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of READLINK4res, which has no largest size below 2 GiB.
+// The extent of Readlink4Res, which has no largest size below 2 GiB.
 const (
-	READLINK4resMinSize       = 4 // bytes on the wire, at least
-	READLINK4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Readlink4ResMinSize       = 4 // bytes on the wire, at least
+	Readlink4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *READLINK4res) XDRSize() int {
+func (v *Readlink4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 4
 		n += xdr.Padded(len(v.Resok4.Link))
 	default:
@@ -24474,7 +24474,7 @@ func (v *READLINK4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *READLINK4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Readlink4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -24489,13 +24489,13 @@ func (v *READLINK4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *READLINK4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Readlink4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *READLINK4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Readlink4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -24506,12 +24506,12 @@ func (v *READLINK4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *READLINK4res) MarshalBinary() ([]byte, error) {
+func (v *Readlink4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *READLINK4res) UnmarshalBinary(b []byte) error {
+func (v *Readlink4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -24522,7 +24522,7 @@ func (v *READLINK4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *READLINK4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -24531,9 +24531,9 @@ func (v *READLINK4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *READLINK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.READLINK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readlink4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -24542,9 +24542,9 @@ func (v *READLINK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Link)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.Link)), 4294967295, "nfs4.READLINK4res:Resok4.Link")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.Link)), 4294967295, "nfs4.Readlink4Res:Resok4.Link")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.Link))) {
 			return 0, xdr.Full()
@@ -24559,39 +24559,39 @@ func (v *READLINK4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *READLINK4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READLINK4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.READLINK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readlink4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READLINK4res:Resok4.Link")
+			return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Resok4.Link")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READLINK4res:Resok4.Link")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Res:Resok4.Link")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READLINK4res:Resok4.Link")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Res:Resok4.Link")
 		}
 		v.Resok4.Link = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
@@ -24601,31 +24601,31 @@ func (v *READLINK4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *READLINK4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.READLINK4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.READLINK4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readlink4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.READLINK4res:Resok4.Link")
+			return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Resok4.Link")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.READLINK4res:Resok4.Link")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Res:Resok4.Link")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.READLINK4res:Resok4.Link")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Readlink4Res:Resok4.Link")
 		}
 		off += xdr.Padded(int(n))
 	default:
@@ -24634,36 +24634,36 @@ func (v *READLINK4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *READLINK4res) ResetXDR() {
+func (v *Readlink4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// REMOVE4args is struct REMOVE4args.
-type REMOVE4args struct {
+// Remove4Args is struct REMOVE4args.
+type Remove4Args struct {
 	// CURRENT_FH: directory
 	Target Component4
 }
 
-// The extent of REMOVE4args, which has no largest size below 2 GiB.
+// The extent of Remove4Args, which has no largest size below 2 GiB.
 const (
-	REMOVE4argsMinSize       = 4 // bytes on the wire, at least
-	REMOVE4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Remove4ArgsMinSize       = 4 // bytes on the wire, at least
+	Remove4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *REMOVE4args) XDRSize() int {
+func (v *Remove4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Target))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *REMOVE4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Remove4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -24678,13 +24678,13 @@ func (v *REMOVE4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *REMOVE4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Remove4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *REMOVE4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Remove4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -24695,12 +24695,12 @@ func (v *REMOVE4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *REMOVE4args) MarshalBinary() ([]byte, error) {
+func (v *Remove4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *REMOVE4args) UnmarshalBinary(b []byte) error {
+func (v *Remove4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -24711,7 +24711,7 @@ func (v *REMOVE4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *REMOVE4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -24720,9 +24720,9 @@ func (v *REMOVE4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *REMOVE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Target)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "nfs4.REMOVE4args:Target")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "nfs4.Remove4Args:Target")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Target))) {
 		return 0, xdr.Full()
@@ -24735,18 +24735,18 @@ func (v *REMOVE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *REMOVE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Remove4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.REMOVE4args:Target")
+		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Args:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.REMOVE4args:Target")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Remove4Args:Target")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.REMOVE4args:Target")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Remove4Args:Target")
 	}
 	v.Target = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -24754,45 +24754,45 @@ func (v *REMOVE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *REMOVE4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.REMOVE4args:Target")
+		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Args:Target")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.REMOVE4args:Target")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Remove4Args:Target")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.REMOVE4args:Target")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Remove4Args:Target")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *REMOVE4args) ResetXDR() {
+func (v *Remove4Args) ResetXDR() {
 	v.Target = nil
 }
 
-// REMOVE4resok is struct REMOVE4resok.
-type REMOVE4resok struct {
+// Remove4Resok is struct REMOVE4resok.
+type Remove4Resok struct {
 	Cinfo ChangeInfo4
 }
 
-// The extent of REMOVE4resok.
+// The extent of Remove4Resok.
 const (
-	REMOVE4resokFixedSize = 20 // bytes on the wire, always
+	Remove4ResokFixedSize = 20 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *REMOVE4resok) XDRSize() int {
+func (v *Remove4Resok) XDRSize() int {
 	return 20
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *REMOVE4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -24807,13 +24807,13 @@ func (v *REMOVE4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *REMOVE4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Remove4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *REMOVE4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Remove4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -24824,12 +24824,12 @@ func (v *REMOVE4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *REMOVE4resok) MarshalBinary() ([]byte, error) {
+func (v *Remove4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *REMOVE4resok) UnmarshalBinary(b []byte) error {
+func (v *Remove4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -24840,7 +24840,7 @@ func (v *REMOVE4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *REMOVE4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Remove4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -24849,7 +24849,7 @@ func (v *REMOVE4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *REMOVE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
 		return 0, xdr.Full()
 	}
@@ -24862,14 +24862,14 @@ func (v *REMOVE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *REMOVE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Remove4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.REMOVE4resok:Cinfo.Atomic")
+		return 0, xdr.Short(b, off, 20, "nfs4.Remove4Resok:Cinfo.Atomic")
 	}
 	w := b[off : off+20 : off+20]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.REMOVE4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Resok:Cinfo.Atomic")
 	}
 	v.Cinfo.Atomic = word != 0
 	v.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
@@ -24879,41 +24879,41 @@ func (v *REMOVE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *REMOVE4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.REMOVE4resok:Cinfo.Atomic")
+		return 0, xdr.Short(b, off, 20, "nfs4.Remove4Resok:Cinfo.Atomic")
 	}
 	w := b[off : off+20 : off+20]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.REMOVE4resok:Cinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Resok:Cinfo.Atomic")
 	}
 	off += 20
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *REMOVE4resok) ResetXDR() {
+func (v *Remove4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
 
-// REMOVE4res is union REMOVE4res.
-type REMOVE4res struct {
+// Remove4Res is union REMOVE4res.
+type Remove4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 REMOVE4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Remove4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of REMOVE4res.
+// The extent of Remove4Res.
 const (
-	REMOVE4resMinSize = 4  // bytes on the wire, at least
-	REMOVE4resMaxSize = 24 // bytes on the wire, at most
+	Remove4ResMinSize = 4  // bytes on the wire, at least
+	Remove4ResMaxSize = 24 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *REMOVE4res) XDRSize() int {
+func (v *Remove4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 20
 	default:
 	}
@@ -24921,7 +24921,7 @@ func (v *REMOVE4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *REMOVE4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Remove4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -24936,13 +24936,13 @@ func (v *REMOVE4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *REMOVE4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Remove4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *REMOVE4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Remove4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -24953,12 +24953,12 @@ func (v *REMOVE4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *REMOVE4res) MarshalBinary() ([]byte, error) {
+func (v *Remove4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *REMOVE4res) UnmarshalBinary(b []byte) error {
+func (v *Remove4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -24969,7 +24969,7 @@ func (v *REMOVE4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *REMOVE4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -24978,9 +24978,9 @@ func (v *REMOVE4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *REMOVE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.REMOVE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Remove4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -24989,7 +24989,7 @@ func (v *REMOVE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
@@ -25004,35 +25004,35 @@ func (v *REMOVE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *REMOVE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.REMOVE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.REMOVE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Remove4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.REMOVE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Short(b, off, 20, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
 		}
 		w := b[off : off+20 : off+20]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.REMOVE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
 		}
 		v.Resok4.Cinfo.Atomic = word != 0
 		v.Resok4.Cinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
@@ -25044,27 +25044,27 @@ func (v *REMOVE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *REMOVE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.REMOVE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.REMOVE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Remove4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "nfs4.REMOVE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Short(b, off, 20, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
 		}
 		w := b[off : off+20 : off+20]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.REMOVE4res:Resok4.Cinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Remove4Res:Resok4.Cinfo.Atomic")
 		}
 		off += 20
 	default:
@@ -25073,31 +25073,31 @@ func (v *REMOVE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *REMOVE4res) ResetXDR() {
+func (v *Remove4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// RENAME4args is struct RENAME4args.
-type RENAME4args struct {
+// Rename4Args is struct RENAME4args.
+type Rename4Args struct {
 	// SAVED_FH: source directory
 	Oldname Component4
 	// CURRENT_FH: target directory
 	Newname Component4
 }
 
-// The extent of RENAME4args, which has no largest size below 2 GiB.
+// The extent of Rename4Args, which has no largest size below 2 GiB.
 const (
-	RENAME4argsMinSize       = 8 // bytes on the wire, at least
-	RENAME4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Rename4ArgsMinSize       = 8 // bytes on the wire, at least
+	Rename4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *RENAME4args) XDRSize() int {
+func (v *Rename4Args) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Oldname))
 	n += xdr.Padded(len(v.Newname))
@@ -25105,7 +25105,7 @@ func (v *RENAME4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RENAME4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Rename4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -25120,13 +25120,13 @@ func (v *RENAME4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RENAME4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Rename4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *RENAME4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Rename4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -25137,12 +25137,12 @@ func (v *RENAME4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RENAME4args) MarshalBinary() ([]byte, error) {
+func (v *Rename4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *RENAME4args) UnmarshalBinary(b []byte) error {
+func (v *Rename4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -25153,7 +25153,7 @@ func (v *RENAME4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *RENAME4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -25162,12 +25162,12 @@ func (v *RENAME4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RENAME4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Oldname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), 4294967295, "nfs4.RENAME4args:Oldname")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), 4294967295, "nfs4.Rename4Args:Oldname")
 	}
 	if uint64(len(v.Newname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oldname))+4, uint64(len(v.Newname)), 4294967295, "nfs4.RENAME4args:Newname")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oldname))+4, uint64(len(v.Newname)), 4294967295, "nfs4.Rename4Args:Newname")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oldname))+xdr.Padded(len(v.Newname))) {
 		return 0, xdr.Full()
@@ -25184,32 +25184,32 @@ func (v *RENAME4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RENAME4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENAME4args:Oldname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.RENAME4args:Oldname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Rename4Args:Oldname")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.RENAME4args:Oldname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Rename4Args:Oldname")
 	}
 	v.Oldname = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENAME4args:Newname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Newname")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.RENAME4args:Newname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Rename4Args:Newname")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.RENAME4args:Newname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Rename4Args:Newname")
 	}
 	v.Newname = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -25217,60 +25217,60 @@ func (v *RENAME4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *RENAME4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENAME4args:Oldname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.RENAME4args:Oldname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Rename4Args:Oldname")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.RENAME4args:Oldname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Rename4Args:Oldname")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENAME4args:Newname")
+		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Newname")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.RENAME4args:Newname")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Rename4Args:Newname")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.RENAME4args:Newname")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Rename4Args:Newname")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *RENAME4args) ResetXDR() {
+func (v *Rename4Args) ResetXDR() {
 	v.Oldname = nil
 	v.Newname = nil
 }
 
-// RENAME4resok is struct RENAME4resok.
-type RENAME4resok struct {
+// Rename4Resok is struct RENAME4resok.
+type Rename4Resok struct {
 	SourceCinfo ChangeInfo4
 	TargetCinfo ChangeInfo4
 }
 
-// The extent of RENAME4resok.
+// The extent of Rename4Resok.
 const (
-	RENAME4resokFixedSize = 40 // bytes on the wire, always
+	Rename4ResokFixedSize = 40 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *RENAME4resok) XDRSize() int {
+func (v *Rename4Resok) XDRSize() int {
 	return 40
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RENAME4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -25285,13 +25285,13 @@ func (v *RENAME4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RENAME4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Rename4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *RENAME4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Rename4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -25302,12 +25302,12 @@ func (v *RENAME4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RENAME4resok) MarshalBinary() ([]byte, error) {
+func (v *Rename4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *RENAME4resok) UnmarshalBinary(b []byte) error {
+func (v *Rename4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -25318,7 +25318,7 @@ func (v *RENAME4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *RENAME4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Rename4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -25327,7 +25327,7 @@ func (v *RENAME4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RENAME4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 40) {
 		return 0, xdr.Full()
 	}
@@ -25343,21 +25343,21 @@ func (v *RENAME4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RENAME4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Rename4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Short(b, off, 40, "nfs4.RENAME4resok:SourceCinfo.Atomic")
+		return 0, xdr.Short(b, off, 40, "nfs4.Rename4Resok:SourceCinfo.Atomic")
 	}
 	w := b[off : off+40 : off+40]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.RENAME4resok:SourceCinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Resok:SourceCinfo.Atomic")
 	}
 	v.SourceCinfo.Atomic = word != 0
 	v.SourceCinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
 	v.SourceCinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
 	word2 := binary.BigEndian.Uint32(w[20:24])
 	if word2 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.RENAME4resok:TargetCinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Resok:TargetCinfo.Atomic")
 	}
 	v.TargetCinfo.Atomic = word2 != 0
 	v.TargetCinfo.Before = Changeid4(binary.BigEndian.Uint64(w[24:32]))
@@ -25367,46 +25367,46 @@ func (v *RENAME4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *RENAME4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Short(b, off, 40, "nfs4.RENAME4resok:SourceCinfo.Atomic")
+		return 0, xdr.Short(b, off, 40, "nfs4.Rename4Resok:SourceCinfo.Atomic")
 	}
 	w := b[off : off+40 : off+40]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.RENAME4resok:SourceCinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Resok:SourceCinfo.Atomic")
 	}
 	word2 := binary.BigEndian.Uint32(w[20:24])
 	if word2 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.RENAME4resok:TargetCinfo.Atomic")
+		return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Resok:TargetCinfo.Atomic")
 	}
 	off += 40
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *RENAME4resok) ResetXDR() {
+func (v *Rename4Resok) ResetXDR() {
 	v.SourceCinfo.ResetXDR()
 	v.TargetCinfo.ResetXDR()
 }
 
-// RENAME4res is union RENAME4res.
-type RENAME4res struct {
+// Rename4Res is union RENAME4res.
+type Rename4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 RENAME4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Rename4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of RENAME4res.
+// The extent of Rename4Res.
 const (
-	RENAME4resMinSize = 4  // bytes on the wire, at least
-	RENAME4resMaxSize = 44 // bytes on the wire, at most
+	Rename4ResMinSize = 4  // bytes on the wire, at least
+	Rename4ResMaxSize = 44 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *RENAME4res) XDRSize() int {
+func (v *Rename4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 40
 	default:
 	}
@@ -25414,7 +25414,7 @@ func (v *RENAME4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RENAME4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Rename4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -25429,13 +25429,13 @@ func (v *RENAME4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RENAME4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Rename4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *RENAME4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Rename4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -25446,12 +25446,12 @@ func (v *RENAME4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RENAME4res) MarshalBinary() ([]byte, error) {
+func (v *Rename4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *RENAME4res) UnmarshalBinary(b []byte) error {
+func (v *Rename4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -25462,7 +25462,7 @@ func (v *RENAME4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *RENAME4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -25471,9 +25471,9 @@ func (v *RENAME4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RENAME4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.RENAME4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Rename4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -25482,7 +25482,7 @@ func (v *RENAME4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 40) {
 			return 0, xdr.Full()
 		}
@@ -25500,42 +25500,42 @@ func (v *RENAME4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RENAME4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENAME4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RENAME4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Rename4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "nfs4.RENAME4res:Resok4.SourceCinfo.Atomic")
+			return 0, xdr.Short(b, off, 40, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
 		}
 		w := b[off : off+40 : off+40]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.RENAME4res:Resok4.SourceCinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
 		}
 		v.Resok4.SourceCinfo.Atomic = word != 0
 		v.Resok4.SourceCinfo.Before = Changeid4(binary.BigEndian.Uint64(w[4:12]))
 		v.Resok4.SourceCinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
 		word2 := binary.BigEndian.Uint32(w[20:24])
 		if word2 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.RENAME4res:Resok4.TargetCinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Res:Resok4.TargetCinfo.Atomic")
 		}
 		v.Resok4.TargetCinfo.Atomic = word2 != 0
 		v.Resok4.TargetCinfo.Before = Changeid4(binary.BigEndian.Uint64(w[24:32]))
@@ -25547,31 +25547,31 @@ func (v *RENAME4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *RENAME4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENAME4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RENAME4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Rename4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "nfs4.RENAME4res:Resok4.SourceCinfo.Atomic")
+			return 0, xdr.Short(b, off, 40, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
 		}
 		w := b[off : off+40 : off+40]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.RENAME4res:Resok4.SourceCinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Rename4Res:Resok4.SourceCinfo.Atomic")
 		}
 		word2 := binary.BigEndian.Uint32(w[20:24])
 		if word2 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.RENAME4res:Resok4.TargetCinfo.Atomic")
+			return 0, xdr.Fail(xdr.CodeBool, off+20, uint64(word2), 1, "nfs4.Rename4Res:Resok4.TargetCinfo.Atomic")
 		}
 		off += 40
 	default:
@@ -25580,32 +25580,32 @@ func (v *RENAME4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *RENAME4res) ResetXDR() {
+func (v *Rename4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// RENEW4args is struct RENEW4args.
-type RENEW4args struct {
+// Renew4Args is struct RENEW4args.
+type Renew4Args struct {
 	Clientid Clientid4
 }
 
-// The extent of RENEW4args.
+// The extent of Renew4Args.
 const (
-	RENEW4argsFixedSize = 8 // bytes on the wire, always
+	Renew4ArgsFixedSize = 8 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *RENEW4args) XDRSize() int {
+func (v *Renew4Args) XDRSize() int {
 	return 8
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RENEW4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -25620,13 +25620,13 @@ func (v *RENEW4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RENEW4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Renew4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *RENEW4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Renew4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -25637,12 +25637,12 @@ func (v *RENEW4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RENEW4args) MarshalBinary() ([]byte, error) {
+func (v *Renew4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *RENEW4args) UnmarshalBinary(b []byte) error {
+func (v *Renew4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -25653,7 +25653,7 @@ func (v *RENEW4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *RENEW4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Renew4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -25662,7 +25662,7 @@ func (v *RENEW4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RENEW4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
@@ -25673,9 +25673,9 @@ func (v *RENEW4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RENEW4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Renew4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.RENEW4args:Clientid")
+		return 0, xdr.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
 	}
 	w := b[off : off+8 : off+8]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
@@ -25684,36 +25684,36 @@ func (v *RENEW4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *RENEW4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Renew4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.RENEW4args:Clientid")
+		return 0, xdr.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
 	}
 	off += 8
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *RENEW4args) ResetXDR() {
+func (v *Renew4Args) ResetXDR() {
 	v.Clientid = 0
 }
 
-// RENEW4res is struct RENEW4res.
-type RENEW4res struct {
+// Renew4Res is struct RENEW4res.
+type Renew4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of RENEW4res.
+// The extent of Renew4Res.
 const (
-	RENEW4resFixedSize = 4 // bytes on the wire, always
+	Renew4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *RENEW4res) XDRSize() int {
+func (v *Renew4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RENEW4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Renew4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -25728,13 +25728,13 @@ func (v *RENEW4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RENEW4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Renew4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *RENEW4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Renew4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -25745,12 +25745,12 @@ func (v *RENEW4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RENEW4res) MarshalBinary() ([]byte, error) {
+func (v *Renew4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *RENEW4res) UnmarshalBinary(b []byte) error {
+func (v *Renew4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -25761,7 +25761,7 @@ func (v *RENEW4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *RENEW4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Renew4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -25770,9 +25770,9 @@ func (v *RENEW4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RENEW4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.RENEW4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Renew4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -25784,14 +25784,14 @@ func (v *RENEW4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RENEW4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Renew4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENEW4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Renew4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RENEW4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Renew4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -25799,42 +25799,42 @@ func (v *RENEW4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *RENEW4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Renew4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RENEW4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Renew4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RENEW4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Renew4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *RENEW4res) ResetXDR() {
+func (v *Renew4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// RESTOREFH4res is struct RESTOREFH4res.
-type RESTOREFH4res struct {
+// Restorefh4Res is struct RESTOREFH4res.
+type Restorefh4Res struct {
 	// CURRENT_FH: value of saved fh
 	Status Nfsstat4
 }
 
-// The extent of RESTOREFH4res.
+// The extent of Restorefh4Res.
 const (
-	RESTOREFH4resFixedSize = 4 // bytes on the wire, always
+	Restorefh4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *RESTOREFH4res) XDRSize() int {
+func (v *Restorefh4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RESTOREFH4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -25849,13 +25849,13 @@ func (v *RESTOREFH4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *RESTOREFH4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Restorefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *RESTOREFH4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Restorefh4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -25866,12 +25866,12 @@ func (v *RESTOREFH4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RESTOREFH4res) MarshalBinary() ([]byte, error) {
+func (v *Restorefh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *RESTOREFH4res) UnmarshalBinary(b []byte) error {
+func (v *Restorefh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -25882,7 +25882,7 @@ func (v *RESTOREFH4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *RESTOREFH4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Restorefh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -25891,9 +25891,9 @@ func (v *RESTOREFH4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RESTOREFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.RESTOREFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Restorefh4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -25905,14 +25905,14 @@ func (v *RESTOREFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *RESTOREFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Restorefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RESTOREFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RESTOREFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Restorefh4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -25920,42 +25920,42 @@ func (v *RESTOREFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *RESTOREFH4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Restorefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.RESTOREFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RESTOREFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Restorefh4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *RESTOREFH4res) ResetXDR() {
+func (v *Restorefh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// SAVEFH4res is struct SAVEFH4res.
-type SAVEFH4res struct {
+// Savefh4Res is struct SAVEFH4res.
+type Savefh4Res struct {
 	// SAVED_FH: value of current fh
 	Status Nfsstat4
 }
 
-// The extent of SAVEFH4res.
+// The extent of Savefh4Res.
 const (
-	SAVEFH4resFixedSize = 4 // bytes on the wire, always
+	Savefh4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SAVEFH4res) XDRSize() int {
+func (v *Savefh4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SAVEFH4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Savefh4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -25970,13 +25970,13 @@ func (v *SAVEFH4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SAVEFH4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Savefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SAVEFH4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Savefh4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -25987,12 +25987,12 @@ func (v *SAVEFH4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SAVEFH4res) MarshalBinary() ([]byte, error) {
+func (v *Savefh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SAVEFH4res) UnmarshalBinary(b []byte) error {
+func (v *Savefh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -26003,7 +26003,7 @@ func (v *SAVEFH4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SAVEFH4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Savefh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -26012,9 +26012,9 @@ func (v *SAVEFH4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SAVEFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SAVEFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Savefh4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -26026,14 +26026,14 @@ func (v *SAVEFH4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SAVEFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Savefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SAVEFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Savefh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SAVEFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Savefh4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -26041,45 +26041,45 @@ func (v *SAVEFH4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SAVEFH4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SAVEFH4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Savefh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SAVEFH4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Savefh4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SAVEFH4res) ResetXDR() {
+func (v *Savefh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// SECINFO4args is struct SECINFO4args.
-type SECINFO4args struct {
+// Secinfo4Args is struct SECINFO4args.
+type Secinfo4Args struct {
 	// CURRENT_FH: directory
 	Name Component4
 }
 
-// The extent of SECINFO4args, which has no largest size below 2 GiB.
+// The extent of Secinfo4Args, which has no largest size below 2 GiB.
 const (
-	SECINFO4argsMinSize       = 4 // bytes on the wire, at least
-	SECINFO4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Secinfo4ArgsMinSize       = 4 // bytes on the wire, at least
+	Secinfo4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SECINFO4args) XDRSize() int {
+func (v *Secinfo4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Name))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SECINFO4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Secinfo4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -26094,13 +26094,13 @@ func (v *SECINFO4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SECINFO4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Secinfo4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SECINFO4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Secinfo4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -26111,12 +26111,12 @@ func (v *SECINFO4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SECINFO4args) MarshalBinary() ([]byte, error) {
+func (v *Secinfo4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SECINFO4args) UnmarshalBinary(b []byte) error {
+func (v *Secinfo4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -26127,7 +26127,7 @@ func (v *SECINFO4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SECINFO4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -26136,9 +26136,9 @@ func (v *SECINFO4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SECINFO4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Name)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 4294967295, "nfs4.SECINFO4args:Name")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 4294967295, "nfs4.Secinfo4Args:Name")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
 		return 0, xdr.Full()
@@ -26151,18 +26151,18 @@ func (v *SECINFO4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SECINFO4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Secinfo4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4args:Name")
+		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SECINFO4args:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4Args:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.SECINFO4args:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Secinfo4Args:Name")
 	}
 	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -26170,25 +26170,25 @@ func (v *SECINFO4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SECINFO4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4args:Name")
+		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SECINFO4args:Name")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4Args:Name")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.SECINFO4args:Name")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Secinfo4Args:Name")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SECINFO4args) ResetXDR() {
+func (v *Secinfo4Args) ResetXDR() {
 	v.Name = nil
 }
 
@@ -26199,19 +26199,19 @@ type RPCGSSSvcT int32
 
 // The enumerators of RPCGSSSvcT.
 const (
-	RPCGSSSvcTRPCGSSSvcNone      RPCGSSSvcT = 1 // RPC_GSS_SVC_NONE
-	RPCGSSSvcTRPCGSSSvcIntegrity RPCGSSSvcT = 2 // RPC_GSS_SVC_INTEGRITY
-	RPCGSSSvcTRPCGSSSvcPrivacy   RPCGSSSvcT = 3 // RPC_GSS_SVC_PRIVACY
+	RPCGSSSvcTNone      RPCGSSSvcT = 1 // RPC_GSS_SVC_NONE
+	RPCGSSSvcTIntegrity RPCGSSSvcT = 2 // RPC_GSS_SVC_INTEGRITY
+	RPCGSSSvcTPrivacy   RPCGSSSvcT = 3 // RPC_GSS_SVC_PRIVACY
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v RPCGSSSvcT) String() string {
 	switch v {
-	case RPCGSSSvcTRPCGSSSvcNone:
+	case RPCGSSSvcTNone:
 		return "RPC_GSS_SVC_NONE"
-	case RPCGSSSvcTRPCGSSSvcIntegrity:
+	case RPCGSSSvcTIntegrity:
 		return "RPC_GSS_SVC_INTEGRITY"
-	case RPCGSSSvcTRPCGSSSvcPrivacy:
+	case RPCGSSSvcTPrivacy:
 		return "RPC_GSS_SVC_PRIVACY"
 	}
 	return "rpc_gss_svc_t(" + strconv.Itoa(int(v)) + ")"
@@ -26712,17 +26712,17 @@ func (v *Secinfo4) ResetXDR() {
 	v.Flavor = 0
 }
 
-// SECINFO4resok is typedef SECINFO4resok.
-type SECINFO4resok []Secinfo4
+// Secinfo4Resok is typedef SECINFO4resok.
+type Secinfo4Resok []Secinfo4
 
-// The extent of SECINFO4resok, which has no largest size below 2 GiB.
+// The extent of Secinfo4Resok, which has no largest size below 2 GiB.
 const (
-	SECINFO4resokMinSize       = 4  // bytes on the wire, at least
-	SECINFO4resokAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Secinfo4ResokMinSize       = 4  // bytes on the wire, at least
+	Secinfo4ResokAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SECINFO4resok) XDRSize() int {
+func (v *Secinfo4Resok) XDRSize() int {
 	n := 4
 	n += 4 * len((*v))
 	for i := range *v {
@@ -26737,7 +26737,7 @@ func (v *SECINFO4resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SECINFO4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Secinfo4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -26752,13 +26752,13 @@ func (v *SECINFO4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SECINFO4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Secinfo4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SECINFO4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Secinfo4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -26769,12 +26769,12 @@ func (v *SECINFO4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SECINFO4resok) MarshalBinary() ([]byte, error) {
+func (v *Secinfo4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SECINFO4resok) UnmarshalBinary(b []byte) error {
+func (v *Secinfo4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -26785,7 +26785,7 @@ func (v *SECINFO4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SECINFO4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -26794,9 +26794,9 @@ func (v *SECINFO4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SECINFO4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.SECINFO4resok:")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Secinfo4Resok:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -26816,10 +26816,10 @@ func (v *SECINFO4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		switch p.Flavor {
 		case RpcsecGSS:
 			if uint64(len(p.FlavorInfo.Oid)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.SECINFO4resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			if !p.FlavorInfo.Service.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+8, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.SECINFO4resok:[].FlavorInfo.Service", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+8, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
 			}
 			if xdr.Lacks(b, off, 12+xdr.Padded(len(p.FlavorInfo.Oid))) {
 				return 0, xdr.Full()
@@ -26839,26 +26839,26 @@ func (v *SECINFO4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SECINFO4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4resok:")
+		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SECINFO4resok:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Resok:")
 	}
 	if err = xdr.Resize(d, v, int(n), 40, off); err != nil {
-		return 0, xdr.In(err, "nfs4.SECINFO4resok:")
+		return 0, xdr.In(err, "nfs4.Secinfo4Resok:")
 	}
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4resok:[].Flavor", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].Flavor", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -26874,27 +26874,27 @@ func (v *SECINFO4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind {
 		case RpcsecGSS:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SECINFO4resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SECINFO4resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			p.FlavorInfo.Oid = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 			off += xdr.Padded(int(n2))
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.SECINFO4resok:[].FlavorInfo.Qop", i)
+				return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Resok:[].FlavorInfo.Qop", i)
 			}
 			w = b[off : off+8 : off+8]
 			p.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 			enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 			if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.SECINFO4resok:[].FlavorInfo.Service", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
 			}
 			p.FlavorInfo.Service = enum
 			off += 8
@@ -26905,20 +26905,20 @@ func (v *SECINFO4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SECINFO4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4resok:")
+		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SECINFO4resok:")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Resok:")
 	}
 	for i := range int(n) {
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4resok:[].Flavor", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].Flavor", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -26926,25 +26926,25 @@ func (v *SECINFO4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		switch kind {
 		case RpcsecGSS:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			w := b[off : off+4 : off+4]
 			n2 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SECINFO4resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SECINFO4resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			off += xdr.Padded(int(n2))
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "nfs4.SECINFO4resok:[].FlavorInfo.Qop", i)
+				return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Resok:[].FlavorInfo.Qop", i)
 			}
 			w = b[off : off+8 : off+8]
 			enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 			if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.SECINFO4resok:[].FlavorInfo.Service", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
 			}
 			off += 8
 		default:
@@ -26954,27 +26954,27 @@ func (v *SECINFO4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SECINFO4resok) ResetXDR() {
+func (v *Secinfo4Resok) ResetXDR() {
 	(*v) = (*v)[:0]
 }
 
-// SECINFO4res is union SECINFO4res.
-type SECINFO4res struct {
+// Secinfo4Res is union SECINFO4res.
+type Secinfo4Res struct {
 	Status Nfsstat4      // selects the arm
-	Resok4 SECINFO4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Secinfo4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of SECINFO4res, which has no largest size below 2 GiB.
+// The extent of Secinfo4Res, which has no largest size below 2 GiB.
 const (
-	SECINFO4resMinSize       = 4  // bytes on the wire, at least
-	SECINFO4resAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Secinfo4ResMinSize       = 4  // bytes on the wire, at least
+	Secinfo4ResAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SECINFO4res) XDRSize() int {
+func (v *Secinfo4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 4
 		n += 4 * len(v.Resok4)
 		for i := range v.Resok4 {
@@ -26991,7 +26991,7 @@ func (v *SECINFO4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SECINFO4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Secinfo4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -27006,13 +27006,13 @@ func (v *SECINFO4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SECINFO4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Secinfo4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SECINFO4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Secinfo4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -27023,12 +27023,12 @@ func (v *SECINFO4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SECINFO4res) MarshalBinary() ([]byte, error) {
+func (v *Secinfo4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SECINFO4res) UnmarshalBinary(b []byte) error {
+func (v *Secinfo4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -27039,7 +27039,7 @@ func (v *SECINFO4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SECINFO4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -27048,9 +27048,9 @@ func (v *SECINFO4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SECINFO4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SECINFO4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Secinfo4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -27059,9 +27059,9 @@ func (v *SECINFO4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if uint64(len(v.Resok4)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4)), 4294967295, "nfs4.SECINFO4res:Resok4")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4)), 4294967295, "nfs4.Secinfo4Res:Resok4")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
@@ -27081,10 +27081,10 @@ func (v *SECINFO4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			switch p.Flavor {
 			case RpcsecGSS:
 				if uint64(len(p.FlavorInfo.Oid)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				if !p.FlavorInfo.Service.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+8, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Service", i)
+					return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+8, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
 				if xdr.Lacks(b, off, 12+xdr.Padded(len(p.FlavorInfo.Oid))) {
 					return 0, xdr.Full()
@@ -27106,47 +27106,47 @@ func (v *SECINFO4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SECINFO4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SECINFO4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4 = v.Resok4[:0]
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Resok4")
+			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SECINFO4res:Resok4")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Res:Resok4")
 		}
 		if err = xdr.Resize(d, &v.Resok4, int(n), 40, off); err != nil {
-			return 0, xdr.In(err, "nfs4.SECINFO4res:Resok4")
+			return 0, xdr.In(err, "nfs4.Secinfo4Res:Resok4")
 		}
 		s := v.Resok4[:]
 		for i := range s {
 			p := &s[i]
 			var kind2 uint32
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Resok4[].Flavor", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].Flavor", i)
 			}
 			w := b[off : off+4 : off+4]
 			kind2 = binary.BigEndian.Uint32(w[0:4])
@@ -27162,27 +27162,27 @@ func (v *SECINFO4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			switch kind2 {
 			case RpcsecGSS:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				w := b[off : off+4 : off+4]
 				n2 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SECINFO4res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				p.FlavorInfo.Oid = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 				off += xdr.Padded(int(n2))
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Qop", i)
+					return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
 				}
 				w = b[off : off+8 : off+8]
 				p.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 				enum2 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 				if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Service", i)
+					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
 				p.FlavorInfo.Service = enum2
 				off += 8
@@ -27195,33 +27195,33 @@ func (v *SECINFO4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SECINFO4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SECINFO4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Resok4")
+			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SECINFO4res:Resok4")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Res:Resok4")
 		}
 		for i := range int(n) {
 			var kind2 uint32
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Resok4[].Flavor", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].Flavor", i)
 			}
 			w := b[off : off+4 : off+4]
 			kind2 = binary.BigEndian.Uint32(w[0:4])
@@ -27229,25 +27229,25 @@ func (v *SECINFO4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			switch kind2 {
 			case RpcsecGSS:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				w := b[off : off+4 : off+4]
 				n2 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SECINFO4res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				off += xdr.Padded(int(n2))
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Qop", i)
+					return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
 				}
 				w = b[off : off+8 : off+8]
 				enum2 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 				if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.SECINFO4res:Resok4[].FlavorInfo.Service", i)
+					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
 				off += 8
 			default:
@@ -27259,30 +27259,30 @@ func (v *SECINFO4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SECINFO4res) ResetXDR() {
+func (v *Secinfo4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4 = v.Resok4[:0]
 	default:
 	}
 	v.Status = 0
 }
 
-// SETATTR4args is struct SETATTR4args.
-type SETATTR4args struct {
+// Setattr4Args is struct SETATTR4args.
+type Setattr4Args struct {
 	// CURRENT_FH: target object
 	Stateid       Stateid4
 	ObjAttributes Fattr4
 }
 
-// The extent of SETATTR4args, which has no largest size below 2 GiB.
+// The extent of Setattr4Args, which has no largest size below 2 GiB.
 const (
-	SETATTR4argsMinSize       = 24 // bytes on the wire, at least
-	SETATTR4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Setattr4ArgsMinSize       = 24 // bytes on the wire, at least
+	Setattr4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SETATTR4args) XDRSize() int {
+func (v *Setattr4Args) XDRSize() int {
 	n := 24
 	n += 4 * len(v.ObjAttributes.Attrmask)
 	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
@@ -27290,7 +27290,7 @@ func (v *SETATTR4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SETATTR4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Setattr4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -27305,13 +27305,13 @@ func (v *SETATTR4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SETATTR4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Setattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SETATTR4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Setattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -27322,12 +27322,12 @@ func (v *SETATTR4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SETATTR4args) MarshalBinary() ([]byte, error) {
+func (v *Setattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SETATTR4args) UnmarshalBinary(b []byte) error {
+func (v *Setattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -27338,7 +27338,7 @@ func (v *SETATTR4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SETATTR4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -27347,9 +27347,9 @@ func (v *SETATTR4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SETATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.SETATTR4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 20) {
 		return 0, xdr.Full()
@@ -27369,7 +27369,7 @@ func (v *SETATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.SETATTR4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
@@ -27382,10 +27382,10 @@ func (v *SETATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.SETATTR4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 20, "nfs4.Setattr4Args:Stateid.Seqid")
 	}
 	w := b[off : off+20 : off+20]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -27393,10 +27393,10 @@ func (v *SETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[16:20])
 	off += 20
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SETATTR4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
 	}
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.SETATTR4args:ObjAttributes.Attrmask")
+		return 0, xdr.In(err, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
 	}
 	s := v.ObjAttributes.Attrmask[:]
 	for i := range s {
@@ -27405,16 +27405,16 @@ func (v *SETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETATTR4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SETATTR4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SETATTR4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	v.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -27422,60 +27422,60 @@ func (v *SETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SETATTR4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Setattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "nfs4.SETATTR4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 20, "nfs4.Setattr4Args:Stateid.Seqid")
 	}
 	w := b[off : off+20 : off+20]
 	n := binary.BigEndian.Uint32(w[16:20])
 	off += 20
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SETATTR4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
 	}
 	off += int(n) * 4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETATTR4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SETATTR4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SETATTR4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SETATTR4args) ResetXDR() {
+func (v *Setattr4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.ObjAttributes.ResetXDR()
 }
 
-// SETATTR4res is struct SETATTR4res.
-type SETATTR4res struct {
+// Setattr4Res is struct SETATTR4res.
+type Setattr4Res struct {
 	Status   Nfsstat4
 	Attrsset Bitmap4
 }
 
-// The extent of SETATTR4res, which has no largest size below 2 GiB.
+// The extent of Setattr4Res, which has no largest size below 2 GiB.
 const (
-	SETATTR4resMinSize       = 8 // bytes on the wire, at least
-	SETATTR4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Setattr4ResMinSize       = 8 // bytes on the wire, at least
+	Setattr4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SETATTR4res) XDRSize() int {
+func (v *Setattr4Res) XDRSize() int {
 	n := 8
 	n += 4 * len(v.Attrsset)
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SETATTR4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Setattr4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -27490,13 +27490,13 @@ func (v *SETATTR4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SETATTR4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Setattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SETATTR4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Setattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -27507,12 +27507,12 @@ func (v *SETATTR4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SETATTR4res) MarshalBinary() ([]byte, error) {
+func (v *Setattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SETATTR4res) UnmarshalBinary(b []byte) error {
+func (v *Setattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -27523,7 +27523,7 @@ func (v *SETATTR4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SETATTR4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Setattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -27532,12 +27532,12 @@ func (v *SETATTR4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setattr4Res:Status")
 	}
 	if uint64(len(v.Attrsset)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Attrsset)), 4294967295, "nfs4.SETATTR4res:Attrsset")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Attrsset)), 4294967295, "nfs4.Setattr4Res:Attrsset")
 	}
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
@@ -27559,24 +27559,24 @@ func (v *SETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.SETATTR4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.Setattr4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setattr4Res:Status")
 	}
 	v.Status = enum
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SETATTR4res:Attrsset")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Res:Attrsset")
 	}
 	if err = xdr.Resize(d, &v.Attrsset, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.SETATTR4res:Attrsset")
+		return 0, xdr.In(err, "nfs4.Setattr4Res:Attrsset")
 	}
 	s := v.Attrsset[:]
 	for i := range s {
@@ -27588,45 +27588,45 @@ func (v *SETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SETATTR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Setattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.SETATTR4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.Setattr4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setattr4Res:Status")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.SETATTR4res:Attrsset")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Setattr4Res:Attrsset")
 	}
 	off += int(n) * 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SETATTR4res) ResetXDR() {
+func (v *Setattr4Res) ResetXDR() {
 	v.Status = 0
 	v.Attrsset = v.Attrsset[:0]
 }
 
-// SETCLIENTID4args is struct SETCLIENTID4args.
-type SETCLIENTID4args struct {
-	Client        NFSClientId4
+// Setclientid4Args is struct SETCLIENTID4args.
+type Setclientid4Args struct {
+	Client        NFSClientID4
 	Callback      CbClient4
 	CallbackIdent uint32
 }
 
-// The extent of SETCLIENTID4args, which has no largest size below 2 GiB.
+// The extent of Setclientid4Args, which has no largest size below 2 GiB.
 const (
-	SETCLIENTID4argsMinSize       = 28 // bytes on the wire, at least
-	SETCLIENTID4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Setclientid4ArgsMinSize       = 28 // bytes on the wire, at least
+	Setclientid4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SETCLIENTID4args) XDRSize() int {
+func (v *Setclientid4Args) XDRSize() int {
 	n := 28
 	n += xdr.Padded(len(v.Client.ID))
 	n += xdr.Padded(len(v.Callback.CbLocation.RNetid))
@@ -27635,7 +27635,7 @@ func (v *SETCLIENTID4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SETCLIENTID4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Setclientid4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -27650,13 +27650,13 @@ func (v *SETCLIENTID4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SETCLIENTID4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Setclientid4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SETCLIENTID4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Setclientid4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -27667,12 +27667,12 @@ func (v *SETCLIENTID4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SETCLIENTID4args) MarshalBinary() ([]byte, error) {
+func (v *Setclientid4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SETCLIENTID4args) UnmarshalBinary(b []byte) error {
+func (v *Setclientid4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -27683,7 +27683,7 @@ func (v *SETCLIENTID4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SETCLIENTID4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Setclientid4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -27692,15 +27692,15 @@ func (v *SETCLIENTID4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Client.ID) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.SETCLIENTID4args:Client.ID")
+		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.Setclientid4Args:Client.ID")
 	}
 	if uint64(len(v.Callback.CbLocation.RNetid)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.CbLocation.RNetid)), 4294967295, "nfs4.SETCLIENTID4args:Callback.CbLocation.RNetid")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.CbLocation.RNetid)), 4294967295, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
 	}
 	if uint64(len(v.Callback.CbLocation.RAddr)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+20, uint64(len(v.Callback.CbLocation.RAddr)), 4294967295, "nfs4.SETCLIENTID4args:Callback.CbLocation.RAddr")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+20, uint64(len(v.Callback.CbLocation.RAddr)), 4294967295, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Callback.CbLocation.RAddr))) {
 		return 0, xdr.Full()
@@ -27726,56 +27726,56 @@ func (v *SETCLIENTID4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.SETCLIENTID4args:Client.Verifier")
+		return 0, xdr.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	copy(v.Client.Verifier[:], w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.SETCLIENTID4args:Client.ID")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Setclientid4Args:Client.ID")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SETCLIENTID4args:Client.ID")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Args:Client.ID")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.SETCLIENTID4args:Client.ID")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Args:Client.ID")
 	}
 	v.Client.ID = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.SETCLIENTID4args:Callback.CbProgram")
+		return 0, xdr.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.CbProgram")
 	}
 	w = b[off : off+8 : off+8]
 	v.Callback.CbProgram = binary.BigEndian.Uint32(w[0:4])
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SETCLIENTID4args:Callback.CbLocation.RNetid")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SETCLIENTID4args:Callback.CbLocation.RNetid")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
 	}
 	v.Callback.CbLocation.RNetid = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4args:Callback.CbLocation.RAddr")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.SETCLIENTID4args:Callback.CbLocation.RAddr")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.SETCLIENTID4args:Callback.CbLocation.RAddr")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	v.Callback.CbLocation.RAddr = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 	off += xdr.Padded(int(n3))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4args:CallbackIdent")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Args:CallbackIdent")
 	}
 	w = b[off : off+4 : off+4]
 	v.CallbackIdent = binary.BigEndian.Uint32(w[0:4])
@@ -27784,81 +27784,81 @@ func (v *SETCLIENTID4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.SETCLIENTID4args:Client.Verifier")
+		return 0, xdr.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.SETCLIENTID4args:Client.ID")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.Setclientid4Args:Client.ID")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SETCLIENTID4args:Client.ID")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Args:Client.ID")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.SETCLIENTID4args:Client.ID")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Args:Client.ID")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.SETCLIENTID4args:Callback.CbProgram")
+		return 0, xdr.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.CbProgram")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SETCLIENTID4args:Callback.CbLocation.RNetid")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SETCLIENTID4args:Callback.CbLocation.RNetid")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
 	}
 	off += xdr.Padded(int(n2))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4args:Callback.CbLocation.RAddr")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	w = b[off : off+4 : off+4]
 	n3 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.SETCLIENTID4args:Callback.CbLocation.RAddr")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.SETCLIENTID4args:Callback.CbLocation.RAddr")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	off += xdr.Padded(int(n3))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4args:CallbackIdent")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Args:CallbackIdent")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SETCLIENTID4args) ResetXDR() {
+func (v *Setclientid4Args) ResetXDR() {
 	v.Client.ResetXDR()
 	v.Callback.ResetXDR()
 	v.CallbackIdent = 0
 }
 
-// SETCLIENTID4resok is struct SETCLIENTID4resok.
-type SETCLIENTID4resok struct {
+// Setclientid4Resok is struct SETCLIENTID4resok.
+type Setclientid4Resok struct {
 	Clientid           Clientid4
 	SetclientidConfirm Verifier4
 }
 
-// The extent of SETCLIENTID4resok.
+// The extent of Setclientid4Resok.
 const (
-	SETCLIENTID4resokFixedSize = 16 // bytes on the wire, always
+	Setclientid4ResokFixedSize = 16 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SETCLIENTID4resok) XDRSize() int {
+func (v *Setclientid4Resok) XDRSize() int {
 	return 16
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SETCLIENTID4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -27873,13 +27873,13 @@ func (v *SETCLIENTID4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SETCLIENTID4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Setclientid4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SETCLIENTID4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Setclientid4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -27890,12 +27890,12 @@ func (v *SETCLIENTID4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SETCLIENTID4resok) MarshalBinary() ([]byte, error) {
+func (v *Setclientid4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SETCLIENTID4resok) UnmarshalBinary(b []byte) error {
+func (v *Setclientid4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -27906,7 +27906,7 @@ func (v *SETCLIENTID4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SETCLIENTID4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Setclientid4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -27915,7 +27915,7 @@ func (v *SETCLIENTID4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
 	}
@@ -27927,9 +27927,9 @@ func (v *SETCLIENTID4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Setclientid4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.SETCLIENTID4resok:Clientid")
+		return 0, xdr.Short(b, off, 16, "nfs4.Setclientid4Resok:Clientid")
 	}
 	w := b[off : off+16 : off+16]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
@@ -27939,40 +27939,40 @@ func (v *SETCLIENTID4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.SETCLIENTID4resok:Clientid")
+		return 0, xdr.Short(b, off, 16, "nfs4.Setclientid4Resok:Clientid")
 	}
 	off += 16
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SETCLIENTID4resok) ResetXDR() {
+func (v *Setclientid4Resok) ResetXDR() {
 	v.Clientid = 0
 	clear(v.SetclientidConfirm[:])
 }
 
-// SETCLIENTID4res is union SETCLIENTID4res.
-type SETCLIENTID4res struct {
+// Setclientid4Res is union SETCLIENTID4res.
+type Setclientid4Res struct {
 	Status      Nfsstat4          // selects the arm
-	Resok4      SETCLIENTID4resok // where Status is Nfsstat4Nfs4Ok
-	ClientUsing Clientaddr4       // where Status is Nfsstat4Nfs4errClidInuse
+	Resok4      Setclientid4Resok // where Status is Nfsstat4OK
+	ClientUsing Clientaddr4       // where Status is Nfsstat4ErrClidInuse
 }
 
-// The extent of SETCLIENTID4res, which has no largest size below 2 GiB.
+// The extent of Setclientid4Res, which has no largest size below 2 GiB.
 const (
-	SETCLIENTID4resMinSize       = 4 // bytes on the wire, at least
-	SETCLIENTID4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Setclientid4ResMinSize       = 4 // bytes on the wire, at least
+	Setclientid4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SETCLIENTID4res) XDRSize() int {
+func (v *Setclientid4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
-	case Nfsstat4Nfs4errClidInuse:
+	case Nfsstat4ErrClidInuse:
 		n += 8
 		n += xdr.Padded(len(v.ClientUsing.RNetid))
 		n += xdr.Padded(len(v.ClientUsing.RAddr))
@@ -27982,7 +27982,7 @@ func (v *SETCLIENTID4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SETCLIENTID4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Setclientid4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -27997,13 +27997,13 @@ func (v *SETCLIENTID4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SETCLIENTID4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Setclientid4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SETCLIENTID4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Setclientid4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -28014,12 +28014,12 @@ func (v *SETCLIENTID4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SETCLIENTID4res) MarshalBinary() ([]byte, error) {
+func (v *Setclientid4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SETCLIENTID4res) UnmarshalBinary(b []byte) error {
+func (v *Setclientid4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -28030,7 +28030,7 @@ func (v *SETCLIENTID4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SETCLIENTID4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -28039,9 +28039,9 @@ func (v *SETCLIENTID4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SETCLIENTID4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setclientid4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -28050,7 +28050,7 @@ func (v *SETCLIENTID4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
@@ -28058,12 +28058,12 @@ func (v *SETCLIENTID4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.Resok4.Clientid))
 		copy(w[8:16], v.Resok4.SetclientidConfirm[:])
 		off += 16
-	case Nfsstat4Nfs4errClidInuse:
+	case Nfsstat4ErrClidInuse:
 		if uint64(len(v.ClientUsing.RNetid)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ClientUsing.RNetid)), 4294967295, "nfs4.SETCLIENTID4res:ClientUsing.RNetid")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ClientUsing.RNetid)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		if uint64(len(v.ClientUsing.RAddr)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+4, uint64(len(v.ClientUsing.RAddr)), 4294967295, "nfs4.SETCLIENTID4res:ClientUsing.RAddr")
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+4, uint64(len(v.ClientUsing.RAddr)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.ClientUsing.RNetid))+xdr.Padded(len(v.ClientUsing.RAddr))) {
 			return 0, xdr.Full()
@@ -28082,63 +28082,63 @@ func (v *SETCLIENTID4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SETCLIENTID4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setclientid4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
-		case Nfsstat4Nfs4errClidInuse:
+		case Nfsstat4ErrClidInuse:
 			v.ClientUsing.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.SETCLIENTID4res:Resok4.Clientid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Setclientid4Res:Resok4.Clientid")
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 		copy(v.Resok4.SetclientidConfirm[:], w[8:16])
 		off += 16
-	case Nfsstat4Nfs4errClidInuse:
+	case Nfsstat4ErrClidInuse:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4res:ClientUsing.RNetid")
+			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SETCLIENTID4res:ClientUsing.RNetid")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.SETCLIENTID4res:ClientUsing.RNetid")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		v.ClientUsing.RNetid = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4res:ClientUsing.RAddr")
+			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SETCLIENTID4res:ClientUsing.RAddr")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SETCLIENTID4res:ClientUsing.RAddr")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		v.ClientUsing.RAddr = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -28148,49 +28148,49 @@ func (v *SETCLIENTID4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SETCLIENTID4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SETCLIENTID4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setclientid4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.SETCLIENTID4res:Resok4.Clientid")
+			return 0, xdr.Short(b, off, 16, "nfs4.Setclientid4Res:Resok4.Clientid")
 		}
 		off += 16
-	case Nfsstat4Nfs4errClidInuse:
+	case Nfsstat4ErrClidInuse:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4res:ClientUsing.RNetid")
+			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SETCLIENTID4res:ClientUsing.RNetid")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.SETCLIENTID4res:ClientUsing.RNetid")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		off += xdr.Padded(int(n))
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.SETCLIENTID4res:ClientUsing.RAddr")
+			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.SETCLIENTID4res:ClientUsing.RAddr")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.SETCLIENTID4res:ClientUsing.RAddr")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		off += xdr.Padded(int(n2))
 	default:
@@ -28199,35 +28199,35 @@ func (v *SETCLIENTID4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SETCLIENTID4res) ResetXDR() {
+func (v *Setclientid4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
-	case Nfsstat4Nfs4errClidInuse:
+	case Nfsstat4ErrClidInuse:
 		v.ClientUsing.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// SetclientidCONFIRM4args is struct SETCLIENTID_CONFIRM4args.
-type SetclientidCONFIRM4args struct {
+// SetclientidConfirm4Args is struct SETCLIENTID_CONFIRM4args.
+type SetclientidConfirm4Args struct {
 	Clientid           Clientid4
 	SetclientidConfirm Verifier4
 }
 
-// The extent of SetclientidCONFIRM4args.
+// The extent of SetclientidConfirm4Args.
 const (
-	SetclientidCONFIRM4argsFixedSize = 16 // bytes on the wire, always
+	SetclientidConfirm4ArgsFixedSize = 16 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SetclientidCONFIRM4args) XDRSize() int {
+func (v *SetclientidConfirm4Args) XDRSize() int {
 	return 16
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetclientidCONFIRM4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -28242,13 +28242,13 @@ func (v *SetclientidCONFIRM4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SetclientidCONFIRM4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *SetclientidConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SetclientidCONFIRM4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *SetclientidConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -28259,12 +28259,12 @@ func (v *SetclientidCONFIRM4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SetclientidCONFIRM4args) MarshalBinary() ([]byte, error) {
+func (v *SetclientidConfirm4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SetclientidCONFIRM4args) UnmarshalBinary(b []byte) error {
+func (v *SetclientidConfirm4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -28275,7 +28275,7 @@ func (v *SetclientidCONFIRM4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SetclientidCONFIRM4args) CheckXDR(b []byte) (n int, err error) {
+func (v *SetclientidConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -28284,7 +28284,7 @@ func (v *SetclientidCONFIRM4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SetclientidCONFIRM4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
 	}
@@ -28296,9 +28296,9 @@ func (v *SetclientidCONFIRM4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SetclientidCONFIRM4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *SetclientidConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.SetclientidCONFIRM4args:Clientid")
+		return 0, xdr.Short(b, off, 16, "nfs4.SetclientidConfirm4Args:Clientid")
 	}
 	w := b[off : off+16 : off+16]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
@@ -28308,37 +28308,37 @@ func (v *SetclientidCONFIRM4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SetclientidCONFIRM4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *SetclientidConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.SetclientidCONFIRM4args:Clientid")
+		return 0, xdr.Short(b, off, 16, "nfs4.SetclientidConfirm4Args:Clientid")
 	}
 	off += 16
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SetclientidCONFIRM4args) ResetXDR() {
+func (v *SetclientidConfirm4Args) ResetXDR() {
 	v.Clientid = 0
 	clear(v.SetclientidConfirm[:])
 }
 
-// SetclientidCONFIRM4res is struct SETCLIENTID_CONFIRM4res.
-type SetclientidCONFIRM4res struct {
+// SetclientidConfirm4Res is struct SETCLIENTID_CONFIRM4res.
+type SetclientidConfirm4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of SetclientidCONFIRM4res.
+// The extent of SetclientidConfirm4Res.
 const (
-	SetclientidCONFIRM4resFixedSize = 4 // bytes on the wire, always
+	SetclientidConfirm4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *SetclientidCONFIRM4res) XDRSize() int {
+func (v *SetclientidConfirm4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetclientidCONFIRM4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *SetclientidConfirm4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -28353,13 +28353,13 @@ func (v *SetclientidCONFIRM4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *SetclientidCONFIRM4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *SetclientidConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *SetclientidCONFIRM4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *SetclientidConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -28370,12 +28370,12 @@ func (v *SetclientidCONFIRM4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *SetclientidCONFIRM4res) MarshalBinary() ([]byte, error) {
+func (v *SetclientidConfirm4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *SetclientidCONFIRM4res) UnmarshalBinary(b []byte) error {
+func (v *SetclientidConfirm4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -28386,7 +28386,7 @@ func (v *SetclientidCONFIRM4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *SetclientidCONFIRM4res) CheckXDR(b []byte) (n int, err error) {
+func (v *SetclientidConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -28395,9 +28395,9 @@ func (v *SetclientidCONFIRM4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SetclientidCONFIRM4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SetclientidCONFIRM4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SetclientidConfirm4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -28409,14 +28409,14 @@ func (v *SetclientidCONFIRM4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int,
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *SetclientidCONFIRM4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *SetclientidConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SetclientidCONFIRM4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidCONFIRM4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidConfirm4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -28424,38 +28424,38 @@ func (v *SetclientidCONFIRM4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int,
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *SetclientidCONFIRM4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.SetclientidCONFIRM4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidCONFIRM4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidConfirm4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *SetclientidCONFIRM4res) ResetXDR() {
+func (v *SetclientidConfirm4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// VERIFY4args is struct VERIFY4args.
-type VERIFY4args struct {
+// Verify4Args is struct VERIFY4args.
+type Verify4Args struct {
 	// CURRENT_FH: object
 	ObjAttributes Fattr4
 }
 
-// The extent of VERIFY4args, which has no largest size below 2 GiB.
+// The extent of Verify4Args, which has no largest size below 2 GiB.
 const (
-	VERIFY4argsMinSize       = 8 // bytes on the wire, at least
-	VERIFY4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Verify4ArgsMinSize       = 8 // bytes on the wire, at least
+	Verify4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *VERIFY4args) XDRSize() int {
+func (v *Verify4Args) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
 	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
@@ -28463,7 +28463,7 @@ func (v *VERIFY4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *VERIFY4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Verify4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -28478,13 +28478,13 @@ func (v *VERIFY4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *VERIFY4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Verify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *VERIFY4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Verify4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -28495,12 +28495,12 @@ func (v *VERIFY4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *VERIFY4args) MarshalBinary() ([]byte, error) {
+func (v *Verify4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *VERIFY4args) UnmarshalBinary(b []byte) error {
+func (v *Verify4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -28511,7 +28511,7 @@ func (v *VERIFY4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *VERIFY4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -28520,9 +28520,9 @@ func (v *VERIFY4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *VERIFY4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.VERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -28540,7 +28540,7 @@ func (v *VERIFY4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.VERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
@@ -28553,19 +28553,19 @@ func (v *VERIFY4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *VERIFY4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.VERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.VERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.VERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.In(err, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
 	s := v.ObjAttributes.Attrmask[:]
 	for i := range s {
@@ -28574,16 +28574,16 @@ func (v *VERIFY4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.VERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.VERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.VERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	v.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -28591,55 +28591,55 @@ func (v *VERIFY4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *VERIFY4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.VERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.VERIFY4args:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
 	off += int(n) * 4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.VERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.VERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.VERIFY4args:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *VERIFY4args) ResetXDR() {
+func (v *Verify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// VERIFY4res is struct VERIFY4res.
-type VERIFY4res struct {
+// Verify4Res is struct VERIFY4res.
+type Verify4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of VERIFY4res.
+// The extent of Verify4Res.
 const (
-	VERIFY4resFixedSize = 4 // bytes on the wire, always
+	Verify4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *VERIFY4res) XDRSize() int {
+func (v *Verify4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *VERIFY4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -28654,13 +28654,13 @@ func (v *VERIFY4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *VERIFY4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Verify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *VERIFY4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Verify4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -28671,12 +28671,12 @@ func (v *VERIFY4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *VERIFY4res) MarshalBinary() ([]byte, error) {
+func (v *Verify4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *VERIFY4res) UnmarshalBinary(b []byte) error {
+func (v *Verify4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -28687,7 +28687,7 @@ func (v *VERIFY4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *VERIFY4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Verify4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -28696,9 +28696,9 @@ func (v *VERIFY4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *VERIFY4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.VERIFY4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Verify4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -28710,14 +28710,14 @@ func (v *VERIFY4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *VERIFY4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Verify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.VERIFY4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.VERIFY4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Verify4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -28725,21 +28725,21 @@ func (v *VERIFY4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *VERIFY4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.VERIFY4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.VERIFY4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Verify4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *VERIFY4res) ResetXDR() {
+func (v *Verify4Res) ResetXDR() {
 	v.Status = 0
 }
 
@@ -28886,8 +28886,8 @@ func (v *StableHow4) ResetXDR() {
 	(*v) = 0
 }
 
-// WRITE4args is struct WRITE4args.
-type WRITE4args struct {
+// Write4Args is struct WRITE4args.
+type Write4Args struct {
 	// CURRENT_FH: file
 	Stateid Stateid4
 	Offset  Offset4
@@ -28895,21 +28895,21 @@ type WRITE4args struct {
 	Data    []byte
 }
 
-// The extent of WRITE4args, which has no largest size below 2 GiB.
+// The extent of Write4Args, which has no largest size below 2 GiB.
 const (
-	WRITE4argsMinSize       = 32 // bytes on the wire, at least
-	WRITE4argsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Write4ArgsMinSize       = 32 // bytes on the wire, at least
+	Write4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *WRITE4args) XDRSize() int {
+func (v *Write4Args) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Data))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WRITE4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Write4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -28924,13 +28924,13 @@ func (v *WRITE4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WRITE4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Write4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *WRITE4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Write4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -28941,12 +28941,12 @@ func (v *WRITE4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *WRITE4args) MarshalBinary() ([]byte, error) {
+func (v *Write4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *WRITE4args) UnmarshalBinary(b []byte) error {
+func (v *Write4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -28957,7 +28957,7 @@ func (v *WRITE4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *WRITE4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Write4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -28966,12 +28966,12 @@ func (v *WRITE4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WRITE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Stable.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Stable)), 0, "nfs4.WRITE4args:Stable")
+		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Stable)), 0, "nfs4.Write4Args:Stable")
 	}
 	if uint64(len(v.Data)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Data)), 4294967295, "nfs4.WRITE4args:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Data)), 4294967295, "nfs4.Write4Args:Data")
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Data))) {
 		return 0, xdr.Full()
@@ -28988,9 +28988,9 @@ func (v *WRITE4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WRITE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Write4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "nfs4.WRITE4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 32, "nfs4.Write4Args:Stateid.Seqid")
 	}
 	w := b[off : off+32 : off+32]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
@@ -28998,16 +28998,16 @@ func (v *WRITE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[16:24]))
 	enum := StableHow4(binary.BigEndian.Uint32(w[24:28]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum)), 0, "nfs4.WRITE4args:Stable")
+		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum)), 0, "nfs4.Write4Args:Stable")
 	}
 	v.Stable = enum
 	n := binary.BigEndian.Uint32(w[28:32])
 	off += 32
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.WRITE4args:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Write4Args:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.WRITE4args:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Write4Args:Data")
 	}
 	v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -29015,54 +29015,54 @@ func (v *WRITE4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *WRITE4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "nfs4.WRITE4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 32, "nfs4.Write4Args:Stateid.Seqid")
 	}
 	w := b[off : off+32 : off+32]
 	enum := StableHow4(binary.BigEndian.Uint32(w[24:28]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum)), 0, "nfs4.WRITE4args:Stable")
+		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum)), 0, "nfs4.Write4Args:Stable")
 	}
 	n := binary.BigEndian.Uint32(w[28:32])
 	off += 32
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.WRITE4args:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Write4Args:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.WRITE4args:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Write4Args:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *WRITE4args) ResetXDR() {
+func (v *Write4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Offset = 0
 	v.Stable = 0
 	v.Data = nil
 }
 
-// WRITE4resok is struct WRITE4resok.
-type WRITE4resok struct {
+// Write4Resok is struct WRITE4resok.
+type Write4Resok struct {
 	Count     Count4
 	Committed StableHow4
 	Writeverf Verifier4
 }
 
-// The extent of WRITE4resok.
+// The extent of Write4Resok.
 const (
-	WRITE4resokFixedSize = 16 // bytes on the wire, always
+	Write4ResokFixedSize = 16 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *WRITE4resok) XDRSize() int {
+func (v *Write4Resok) XDRSize() int {
 	return 16
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WRITE4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -29077,13 +29077,13 @@ func (v *WRITE4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WRITE4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Write4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *WRITE4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *Write4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -29094,12 +29094,12 @@ func (v *WRITE4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *WRITE4resok) MarshalBinary() ([]byte, error) {
+func (v *Write4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *WRITE4resok) UnmarshalBinary(b []byte) error {
+func (v *Write4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -29110,7 +29110,7 @@ func (v *WRITE4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *WRITE4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *Write4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -29119,9 +29119,9 @@ func (v *WRITE4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WRITE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Committed.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Committed)), 0, "nfs4.WRITE4resok:Committed")
+		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Committed)), 0, "nfs4.Write4Resok:Committed")
 	}
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
@@ -29135,15 +29135,15 @@ func (v *WRITE4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WRITE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Write4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.WRITE4resok:Count")
+		return 0, xdr.Short(b, off, 16, "nfs4.Write4Resok:Count")
 	}
 	w := b[off : off+16 : off+16]
 	v.Count = Count4(binary.BigEndian.Uint32(w[0:4]))
 	enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.WRITE4resok:Committed")
+		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Resok:Committed")
 	}
 	v.Committed = enum
 	copy(v.Writeverf[:], w[8:16])
@@ -29152,43 +29152,43 @@ func (v *WRITE4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *WRITE4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "nfs4.WRITE4resok:Count")
+		return 0, xdr.Short(b, off, 16, "nfs4.Write4Resok:Count")
 	}
 	w := b[off : off+16 : off+16]
 	enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.WRITE4resok:Committed")
+		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Resok:Committed")
 	}
 	off += 16
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *WRITE4resok) ResetXDR() {
+func (v *Write4Resok) ResetXDR() {
 	v.Count = 0
 	v.Committed = 0
 	clear(v.Writeverf[:])
 }
 
-// WRITE4res is union WRITE4res.
-type WRITE4res struct {
+// Write4Res is union WRITE4res.
+type Write4Res struct {
 	Status Nfsstat4    // selects the arm
-	Resok4 WRITE4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 Write4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of WRITE4res.
+// The extent of Write4Res.
 const (
-	WRITE4resMinSize = 4  // bytes on the wire, at least
-	WRITE4resMaxSize = 20 // bytes on the wire, at most
+	Write4ResMinSize = 4  // bytes on the wire, at least
+	Write4ResMaxSize = 20 // bytes on the wire, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *WRITE4res) XDRSize() int {
+func (v *Write4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 16
 	default:
 	}
@@ -29196,7 +29196,7 @@ func (v *WRITE4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WRITE4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Write4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -29211,13 +29211,13 @@ func (v *WRITE4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *WRITE4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Write4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *WRITE4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Write4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -29228,12 +29228,12 @@ func (v *WRITE4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *WRITE4res) MarshalBinary() ([]byte, error) {
+func (v *Write4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *WRITE4res) UnmarshalBinary(b []byte) error {
+func (v *Write4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -29244,7 +29244,7 @@ func (v *WRITE4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *WRITE4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -29253,9 +29253,9 @@ func (v *WRITE4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WRITE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.WRITE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Write4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -29264,9 +29264,9 @@ func (v *WRITE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if !v.Resok4.Committed.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Resok4.Committed)), 0, "nfs4.WRITE4res:Resok4.Committed")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Resok4.Committed)), 0, "nfs4.Write4Res:Resok4.Committed")
 		}
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
@@ -29282,36 +29282,36 @@ func (v *WRITE4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *WRITE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.WRITE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Write4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.WRITE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Write4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.WRITE4res:Resok4.Count")
+			return 0, xdr.Short(b, off, 16, "nfs4.Write4Res:Resok4.Count")
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.Count = Count4(binary.BigEndian.Uint32(w[0:4]))
 		enum2 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.WRITE4res:Resok4.Committed")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Write4Res:Resok4.Committed")
 		}
 		v.Resok4.Committed = enum2
 		copy(v.Resok4.Writeverf[:], w[8:16])
@@ -29322,27 +29322,27 @@ func (v *WRITE4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *WRITE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.WRITE4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Write4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.WRITE4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Write4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.WRITE4res:Resok4.Count")
+			return 0, xdr.Short(b, off, 16, "nfs4.Write4Res:Resok4.Count")
 		}
 		w := b[off : off+16 : off+16]
 		enum2 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.WRITE4res:Resok4.Committed")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Write4Res:Resok4.Committed")
 		}
 		off += 16
 	default:
@@ -29351,36 +29351,36 @@ func (v *WRITE4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *WRITE4res) ResetXDR() {
+func (v *Write4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// ReleaseLOCKOWNER4args is struct RELEASE_LOCKOWNER4args.
-type ReleaseLOCKOWNER4args struct {
+// ReleaseLockowner4Args is struct RELEASE_LOCKOWNER4args.
+type ReleaseLockowner4Args struct {
 	LockOwner LockOwner4
 }
 
-// The extent of ReleaseLOCKOWNER4args.
+// The extent of ReleaseLockowner4Args.
 const (
-	ReleaseLOCKOWNER4argsMinSize       = 12   // bytes on the wire, at least
-	ReleaseLOCKOWNER4argsMaxSize       = 1036 // bytes on the wire, at most
-	ReleaseLOCKOWNER4argsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	ReleaseLockowner4ArgsMinSize       = 12   // bytes on the wire, at least
+	ReleaseLockowner4ArgsMaxSize       = 1036 // bytes on the wire, at most
+	ReleaseLockowner4ArgsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *ReleaseLOCKOWNER4args) XDRSize() int {
+func (v *ReleaseLockowner4Args) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.LockOwner.Owner))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReleaseLOCKOWNER4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -29395,13 +29395,13 @@ func (v *ReleaseLOCKOWNER4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReleaseLOCKOWNER4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *ReleaseLockowner4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *ReleaseLOCKOWNER4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *ReleaseLockowner4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -29412,12 +29412,12 @@ func (v *ReleaseLOCKOWNER4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *ReleaseLOCKOWNER4args) MarshalBinary() ([]byte, error) {
+func (v *ReleaseLockowner4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *ReleaseLOCKOWNER4args) UnmarshalBinary(b []byte) error {
+func (v *ReleaseLockowner4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -29428,7 +29428,7 @@ func (v *ReleaseLOCKOWNER4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *ReleaseLOCKOWNER4args) CheckXDR(b []byte) (n int, err error) {
+func (v *ReleaseLockowner4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -29437,9 +29437,9 @@ func (v *ReleaseLOCKOWNER4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReleaseLOCKOWNER4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReleaseLockowner4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.LockOwner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.ReleaseLOCKOWNER4args:LockOwner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.LockOwner.Owner))) {
 		return 0, xdr.Full()
@@ -29453,22 +29453,22 @@ func (v *ReleaseLOCKOWNER4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReleaseLOCKOWNER4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *ReleaseLockowner4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.ReleaseLOCKOWNER4args:LockOwner.Clientid")
+		return 0, xdr.Short(b, off, 12, "nfs4.ReleaseLockowner4Args:LockOwner.Clientid")
 	}
 	w := b[off : off+12 : off+12]
 	v.LockOwner.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.ReleaseLOCKOWNER4args:LockOwner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.ReleaseLOCKOWNER4args:LockOwner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.ReleaseLOCKOWNER4args:LockOwner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	v.LockOwner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -29476,48 +29476,48 @@ func (v *ReleaseLOCKOWNER4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *ReleaseLOCKOWNER4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *ReleaseLockowner4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.ReleaseLOCKOWNER4args:LockOwner.Clientid")
+		return 0, xdr.Short(b, off, 12, "nfs4.ReleaseLockowner4Args:LockOwner.Clientid")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.ReleaseLOCKOWNER4args:LockOwner.Owner")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.ReleaseLOCKOWNER4args:LockOwner.Owner")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.ReleaseLOCKOWNER4args:LockOwner.Owner")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *ReleaseLOCKOWNER4args) ResetXDR() {
+func (v *ReleaseLockowner4Args) ResetXDR() {
 	v.LockOwner.ResetXDR()
 }
 
-// ReleaseLOCKOWNER4res is struct RELEASE_LOCKOWNER4res.
-type ReleaseLOCKOWNER4res struct {
+// ReleaseLockowner4Res is struct RELEASE_LOCKOWNER4res.
+type ReleaseLockowner4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of ReleaseLOCKOWNER4res.
+// The extent of ReleaseLockowner4Res.
 const (
-	ReleaseLOCKOWNER4resFixedSize = 4 // bytes on the wire, always
+	ReleaseLockowner4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *ReleaseLOCKOWNER4res) XDRSize() int {
+func (v *ReleaseLockowner4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReleaseLOCKOWNER4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -29532,13 +29532,13 @@ func (v *ReleaseLOCKOWNER4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReleaseLOCKOWNER4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *ReleaseLockowner4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *ReleaseLOCKOWNER4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *ReleaseLockowner4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -29549,12 +29549,12 @@ func (v *ReleaseLOCKOWNER4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *ReleaseLOCKOWNER4res) MarshalBinary() ([]byte, error) {
+func (v *ReleaseLockowner4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *ReleaseLOCKOWNER4res) UnmarshalBinary(b []byte) error {
+func (v *ReleaseLockowner4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -29565,7 +29565,7 @@ func (v *ReleaseLOCKOWNER4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *ReleaseLOCKOWNER4res) CheckXDR(b []byte) (n int, err error) {
+func (v *ReleaseLockowner4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -29574,9 +29574,9 @@ func (v *ReleaseLOCKOWNER4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReleaseLOCKOWNER4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ReleaseLOCKOWNER4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ReleaseLockowner4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -29588,14 +29588,14 @@ func (v *ReleaseLOCKOWNER4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReleaseLOCKOWNER4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *ReleaseLockowner4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ReleaseLOCKOWNER4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLOCKOWNER4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLockowner4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -29603,41 +29603,41 @@ func (v *ReleaseLOCKOWNER4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *ReleaseLOCKOWNER4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *ReleaseLockowner4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ReleaseLOCKOWNER4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLOCKOWNER4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLockowner4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *ReleaseLOCKOWNER4res) ResetXDR() {
+func (v *ReleaseLockowner4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// ILLEGAL4res is struct ILLEGAL4res.
-type ILLEGAL4res struct {
+// Illegal4Res is struct ILLEGAL4res.
+type Illegal4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of ILLEGAL4res.
+// The extent of Illegal4Res.
 const (
-	ILLEGAL4resFixedSize = 4 // bytes on the wire, always
+	Illegal4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *ILLEGAL4res) XDRSize() int {
+func (v *Illegal4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ILLEGAL4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Illegal4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -29652,13 +29652,13 @@ func (v *ILLEGAL4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ILLEGAL4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Illegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *ILLEGAL4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Illegal4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -29669,12 +29669,12 @@ func (v *ILLEGAL4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *ILLEGAL4res) MarshalBinary() ([]byte, error) {
+func (v *Illegal4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *ILLEGAL4res) UnmarshalBinary(b []byte) error {
+func (v *Illegal4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -29685,7 +29685,7 @@ func (v *ILLEGAL4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *ILLEGAL4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Illegal4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -29694,9 +29694,9 @@ func (v *ILLEGAL4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ILLEGAL4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ILLEGAL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Illegal4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -29708,14 +29708,14 @@ func (v *ILLEGAL4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ILLEGAL4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Illegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ILLEGAL4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Illegal4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ILLEGAL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Illegal4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -29723,21 +29723,21 @@ func (v *ILLEGAL4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *ILLEGAL4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.ILLEGAL4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.Illegal4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ILLEGAL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Illegal4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *ILLEGAL4res) ResetXDR() {
+func (v *Illegal4Res) ResetXDR() {
 	v.Status = 0
 }
 
@@ -29746,124 +29746,124 @@ type NFSOpnum4 int32
 
 // The enumerators of NFSOpnum4.
 const (
-	NFSOpnum4OpAccess             NFSOpnum4 = 3     // OP_ACCESS
-	NFSOpnum4OpClose              NFSOpnum4 = 4     // OP_CLOSE
-	NFSOpnum4OpCommit             NFSOpnum4 = 5     // OP_COMMIT
-	NFSOpnum4OpCreate             NFSOpnum4 = 6     // OP_CREATE
-	NFSOpnum4OpDelegpurge         NFSOpnum4 = 7     // OP_DELEGPURGE
-	NFSOpnum4OpDelegreturn        NFSOpnum4 = 8     // OP_DELEGRETURN
-	NFSOpnum4OpGetattr            NFSOpnum4 = 9     // OP_GETATTR
-	NFSOpnum4OpGetfh              NFSOpnum4 = 10    // OP_GETFH
-	NFSOpnum4OpLink               NFSOpnum4 = 11    // OP_LINK
-	NFSOpnum4OpLock               NFSOpnum4 = 12    // OP_LOCK
-	NFSOpnum4OpLockt              NFSOpnum4 = 13    // OP_LOCKT
-	NFSOpnum4OpLocku              NFSOpnum4 = 14    // OP_LOCKU
-	NFSOpnum4OpLookup             NFSOpnum4 = 15    // OP_LOOKUP
-	NFSOpnum4OpLookupp            NFSOpnum4 = 16    // OP_LOOKUPP
-	NFSOpnum4OpNverify            NFSOpnum4 = 17    // OP_NVERIFY
-	NFSOpnum4OpOpen               NFSOpnum4 = 18    // OP_OPEN
-	NFSOpnum4OpOpenattr           NFSOpnum4 = 19    // OP_OPENATTR
-	NFSOpnum4OpOpenConfirm        NFSOpnum4 = 20    // OP_OPEN_CONFIRM
-	NFSOpnum4OpOpenDowngrade      NFSOpnum4 = 21    // OP_OPEN_DOWNGRADE
-	NFSOpnum4OpPutfh              NFSOpnum4 = 22    // OP_PUTFH
-	NFSOpnum4OpPutpubfh           NFSOpnum4 = 23    // OP_PUTPUBFH
-	NFSOpnum4OpPutrootfh          NFSOpnum4 = 24    // OP_PUTROOTFH
-	NFSOpnum4OpRead               NFSOpnum4 = 25    // OP_READ
-	NFSOpnum4OpReaddir            NFSOpnum4 = 26    // OP_READDIR
-	NFSOpnum4OpReadlink           NFSOpnum4 = 27    // OP_READLINK
-	NFSOpnum4OpRemove             NFSOpnum4 = 28    // OP_REMOVE
-	NFSOpnum4OpRename             NFSOpnum4 = 29    // OP_RENAME
-	NFSOpnum4OpRenew              NFSOpnum4 = 30    // OP_RENEW
-	NFSOpnum4OpRestorefh          NFSOpnum4 = 31    // OP_RESTOREFH
-	NFSOpnum4OpSavefh             NFSOpnum4 = 32    // OP_SAVEFH
-	NFSOpnum4OpSecinfo            NFSOpnum4 = 33    // OP_SECINFO
-	NFSOpnum4OpSetattr            NFSOpnum4 = 34    // OP_SETATTR
-	NFSOpnum4OpSetclientid        NFSOpnum4 = 35    // OP_SETCLIENTID
-	NFSOpnum4OpSetclientidConfirm NFSOpnum4 = 36    // OP_SETCLIENTID_CONFIRM
-	NFSOpnum4OpVerify             NFSOpnum4 = 37    // OP_VERIFY
-	NFSOpnum4OpWrite              NFSOpnum4 = 38    // OP_WRITE
-	NFSOpnum4OpReleaseLockowner   NFSOpnum4 = 39    // OP_RELEASE_LOCKOWNER
-	NFSOpnum4OpIllegal            NFSOpnum4 = 10044 // OP_ILLEGAL
+	NFSOpnum4Access             NFSOpnum4 = 3     // OP_ACCESS
+	NFSOpnum4Close              NFSOpnum4 = 4     // OP_CLOSE
+	NFSOpnum4Commit             NFSOpnum4 = 5     // OP_COMMIT
+	NFSOpnum4Create             NFSOpnum4 = 6     // OP_CREATE
+	NFSOpnum4Delegpurge         NFSOpnum4 = 7     // OP_DELEGPURGE
+	NFSOpnum4Delegreturn        NFSOpnum4 = 8     // OP_DELEGRETURN
+	NFSOpnum4Getattr            NFSOpnum4 = 9     // OP_GETATTR
+	NFSOpnum4Getfh              NFSOpnum4 = 10    // OP_GETFH
+	NFSOpnum4Link               NFSOpnum4 = 11    // OP_LINK
+	NFSOpnum4Lock               NFSOpnum4 = 12    // OP_LOCK
+	NFSOpnum4Lockt              NFSOpnum4 = 13    // OP_LOCKT
+	NFSOpnum4Locku              NFSOpnum4 = 14    // OP_LOCKU
+	NFSOpnum4Lookup             NFSOpnum4 = 15    // OP_LOOKUP
+	NFSOpnum4Lookupp            NFSOpnum4 = 16    // OP_LOOKUPP
+	NFSOpnum4Nverify            NFSOpnum4 = 17    // OP_NVERIFY
+	NFSOpnum4Open               NFSOpnum4 = 18    // OP_OPEN
+	NFSOpnum4Openattr           NFSOpnum4 = 19    // OP_OPENATTR
+	NFSOpnum4OpenConfirm        NFSOpnum4 = 20    // OP_OPEN_CONFIRM
+	NFSOpnum4OpenDowngrade      NFSOpnum4 = 21    // OP_OPEN_DOWNGRADE
+	NFSOpnum4Putfh              NFSOpnum4 = 22    // OP_PUTFH
+	NFSOpnum4Putpubfh           NFSOpnum4 = 23    // OP_PUTPUBFH
+	NFSOpnum4Putrootfh          NFSOpnum4 = 24    // OP_PUTROOTFH
+	NFSOpnum4Read               NFSOpnum4 = 25    // OP_READ
+	NFSOpnum4Readdir            NFSOpnum4 = 26    // OP_READDIR
+	NFSOpnum4Readlink           NFSOpnum4 = 27    // OP_READLINK
+	NFSOpnum4Remove             NFSOpnum4 = 28    // OP_REMOVE
+	NFSOpnum4Rename             NFSOpnum4 = 29    // OP_RENAME
+	NFSOpnum4Renew              NFSOpnum4 = 30    // OP_RENEW
+	NFSOpnum4Restorefh          NFSOpnum4 = 31    // OP_RESTOREFH
+	NFSOpnum4Savefh             NFSOpnum4 = 32    // OP_SAVEFH
+	NFSOpnum4Secinfo            NFSOpnum4 = 33    // OP_SECINFO
+	NFSOpnum4Setattr            NFSOpnum4 = 34    // OP_SETATTR
+	NFSOpnum4Setclientid        NFSOpnum4 = 35    // OP_SETCLIENTID
+	NFSOpnum4SetclientidConfirm NFSOpnum4 = 36    // OP_SETCLIENTID_CONFIRM
+	NFSOpnum4Verify             NFSOpnum4 = 37    // OP_VERIFY
+	NFSOpnum4Write              NFSOpnum4 = 38    // OP_WRITE
+	NFSOpnum4ReleaseLockowner   NFSOpnum4 = 39    // OP_RELEASE_LOCKOWNER
+	NFSOpnum4Illegal            NFSOpnum4 = 10044 // OP_ILLEGAL
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v NFSOpnum4) String() string {
 	switch v {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		return "OP_ACCESS"
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		return "OP_CLOSE"
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		return "OP_COMMIT"
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		return "OP_CREATE"
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		return "OP_DELEGPURGE"
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		return "OP_DELEGRETURN"
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		return "OP_GETATTR"
-	case NFSOpnum4OpGetfh:
+	case NFSOpnum4Getfh:
 		return "OP_GETFH"
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Link:
 		return "OP_LINK"
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		return "OP_LOCK"
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		return "OP_LOCKT"
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		return "OP_LOCKU"
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		return "OP_LOOKUP"
-	case NFSOpnum4OpLookupp:
+	case NFSOpnum4Lookupp:
 		return "OP_LOOKUPP"
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Nverify:
 		return "OP_NVERIFY"
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		return "OP_OPEN"
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		return "OP_OPENATTR"
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		return "OP_OPEN_CONFIRM"
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		return "OP_OPEN_DOWNGRADE"
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		return "OP_PUTFH"
-	case NFSOpnum4OpPutpubfh:
+	case NFSOpnum4Putpubfh:
 		return "OP_PUTPUBFH"
-	case NFSOpnum4OpPutrootfh:
+	case NFSOpnum4Putrootfh:
 		return "OP_PUTROOTFH"
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Read:
 		return "OP_READ"
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		return "OP_READDIR"
-	case NFSOpnum4OpReadlink:
+	case NFSOpnum4Readlink:
 		return "OP_READLINK"
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Remove:
 		return "OP_REMOVE"
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		return "OP_RENAME"
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		return "OP_RENEW"
-	case NFSOpnum4OpRestorefh:
+	case NFSOpnum4Restorefh:
 		return "OP_RESTOREFH"
-	case NFSOpnum4OpSavefh:
+	case NFSOpnum4Savefh:
 		return "OP_SAVEFH"
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Secinfo:
 		return "OP_SECINFO"
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		return "OP_SETATTR"
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		return "OP_SETCLIENTID"
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		return "OP_SETCLIENTID_CONFIRM"
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		return "OP_VERIFY"
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		return "OP_WRITE"
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		return "OP_RELEASE_LOCKOWNER"
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 		return "OP_ILLEGAL"
 	}
 	return "nfs_opnum4(" + strconv.Itoa(int(v)) + ")"
@@ -29992,36 +29992,36 @@ func (v *NFSOpnum4) ResetXDR() {
 // NFSArgop4 is union nfs_argop4.
 type NFSArgop4 struct {
 	Argop                NFSOpnum4                // selects the arm
-	Opaccess             ACCESS4args              // where Argop is NFSOpnum4OpAccess
-	Opclose              CLOSE4args               // where Argop is NFSOpnum4OpClose
-	Opcommit             COMMIT4args              // where Argop is NFSOpnum4OpCommit
-	Opcreate             *CREATE4args             // where Argop is NFSOpnum4OpCreate
-	Opdelegpurge         DELEGPURGE4args          // where Argop is NFSOpnum4OpDelegpurge
-	Opdelegreturn        DELEGRETURN4args         // where Argop is NFSOpnum4OpDelegreturn
-	Opgetattr            GETATTR4args             // where Argop is NFSOpnum4OpGetattr
-	Oplink               LINK4args                // where Argop is NFSOpnum4OpLink
-	Oplock               *LOCK4args               // where Argop is NFSOpnum4OpLock
-	Oplockt              *LOCKT4args              // where Argop is NFSOpnum4OpLockt
-	Oplocku              *LOCKU4args              // where Argop is NFSOpnum4OpLocku
-	Oplookup             *LOOKUP4args             // where Argop is NFSOpnum4OpLookup
-	Opnverify            *NVERIFY4args            // where Argop is NFSOpnum4OpNverify
-	Opopen               *OPEN4args               // where Argop is NFSOpnum4OpOpen
-	Opopenattr           OPENATTR4args            // where Argop is NFSOpnum4OpOpenattr
-	OpopenConfirm        *OpenCONFIRM4args        // where Argop is NFSOpnum4OpOpenConfirm
-	OpopenDowngrade      *OpenDOWNGRADE4args      // where Argop is NFSOpnum4OpOpenDowngrade
-	Opputfh              *PUTFH4args              // where Argop is NFSOpnum4OpPutfh
-	Opread               *READ4args               // where Argop is NFSOpnum4OpRead
-	Opreaddir            *READDIR4args            // where Argop is NFSOpnum4OpReaddir
-	Opremove             *REMOVE4args             // where Argop is NFSOpnum4OpRemove
-	Oprename             *RENAME4args             // where Argop is NFSOpnum4OpRename
-	Oprenew              RENEW4args               // where Argop is NFSOpnum4OpRenew
-	Opsecinfo            *SECINFO4args            // where Argop is NFSOpnum4OpSecinfo
-	Opsetattr            *SETATTR4args            // where Argop is NFSOpnum4OpSetattr
-	Opsetclientid        *SETCLIENTID4args        // where Argop is NFSOpnum4OpSetclientid
-	OpsetclientidConfirm *SetclientidCONFIRM4args // where Argop is NFSOpnum4OpSetclientidConfirm
-	Opverify             *VERIFY4args             // where Argop is NFSOpnum4OpVerify
-	Opwrite              *WRITE4args              // where Argop is NFSOpnum4OpWrite
-	OpreleaseLockowner   *ReleaseLOCKOWNER4args   // where Argop is NFSOpnum4OpReleaseLockowner
+	Opaccess             Access4Args              // where Argop is NFSOpnum4Access
+	Opclose              Close4Args               // where Argop is NFSOpnum4Close
+	Opcommit             Commit4Args              // where Argop is NFSOpnum4Commit
+	Opcreate             *Create4Args             // where Argop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Args          // where Argop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Args         // where Argop is NFSOpnum4Delegreturn
+	Opgetattr            Getattr4Args             // where Argop is NFSOpnum4Getattr
+	Oplink               Link4Args                // where Argop is NFSOpnum4Link
+	Oplock               *Lock4Args               // where Argop is NFSOpnum4Lock
+	Oplockt              *Lockt4Args              // where Argop is NFSOpnum4Lockt
+	Oplocku              *Locku4Args              // where Argop is NFSOpnum4Locku
+	Oplookup             *Lookup4Args             // where Argop is NFSOpnum4Lookup
+	Opnverify            *Nverify4Args            // where Argop is NFSOpnum4Nverify
+	Opopen               *Open4Args               // where Argop is NFSOpnum4Open
+	Opopenattr           Openattr4Args            // where Argop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Args        // where Argop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Args      // where Argop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Args              // where Argop is NFSOpnum4Putfh
+	Opread               *Read4Args               // where Argop is NFSOpnum4Read
+	Opreaddir            *Readdir4Args            // where Argop is NFSOpnum4Readdir
+	Opremove             *Remove4Args             // where Argop is NFSOpnum4Remove
+	Oprename             *Rename4Args             // where Argop is NFSOpnum4Rename
+	Oprenew              Renew4Args               // where Argop is NFSOpnum4Renew
+	Opsecinfo            *Secinfo4Args            // where Argop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Args            // where Argop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Args        // where Argop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Args // where Argop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Args             // where Argop is NFSOpnum4Verify
+	Opwrite              *Write4Args              // where Argop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Args   // where Argop is NFSOpnum4ReleaseLockowner
 }
 
 // The extent of NFSArgop4, which has no largest size below 2 GiB.
@@ -30034,40 +30034,40 @@ const (
 func (v *NFSArgop4) XDRSize() int {
 	n := 4
 	switch v.Argop {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		n += 4
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		n += 20
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		n += 12
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		if v.Opcreate != nil {
 			n += 16
 			switch v.Opcreate.Objtype.Type {
-			case NFSFtype4Nf4lnk:
+			case NFSFtype4Lnk:
 				n += 4
 				n += xdr.Padded(len(v.Opcreate.Objtype.Linkdata))
-			case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+			case NFSFtype4Blk, NFSFtype4Chr:
 				n += 8
-			case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+			case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 			default:
 			}
 			n += xdr.Padded(len(v.Opcreate.Objname))
 			n += 4 * len(v.Opcreate.Createattrs.Attrmask)
 			n += xdr.Padded(len(v.Opcreate.Createattrs.AttrVals))
 		}
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		n += 8
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		n += 16
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		n += 4
 		n += 4 * len(v.Opgetattr.AttrRequest)
-	case NFSOpnum4OpGetfh:
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Getfh:
+	case NFSOpnum4Link:
 		n += 4
 		n += xdr.Padded(len(v.Oplink.Newname))
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		if v.Oplock != nil {
 			n += 28
 			if v.Oplock.Locker.NewLockOwner {
@@ -30077,33 +30077,33 @@ func (v *NFSArgop4) XDRSize() int {
 				n += 20
 			}
 		}
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		if v.Oplockt != nil {
 			n += 32
 			n += xdr.Padded(len(v.Oplockt.Owner.Owner))
 		}
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		if v.Oplocku != nil {
 			n += 40
 		}
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		if v.Oplookup != nil {
 			n += 4
 			n += xdr.Padded(len(v.Oplookup.Objname))
 		}
-	case NFSOpnum4OpLookupp:
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Lookupp:
+	case NFSOpnum4Nverify:
 		if v.Opnverify != nil {
 			n += 8
 			n += 4 * len(v.Opnverify.ObjAttributes.Attrmask)
 			n += xdr.Padded(len(v.Opnverify.ObjAttributes.AttrVals))
 		}
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		if v.Opopen != nil {
 			n += 32
 			n += xdr.Padded(len(v.Opopen.Owner.Owner))
 			switch v.Opopen.Openhow.Opentype {
-			case Opentype4Open4Create:
+			case Opentype4Create:
 				n += 4
 				switch v.Opopen.Openhow.How.Mode {
 				case Createmode4Unchecked4, Createmode4Guarded4:
@@ -30116,100 +30116,100 @@ func (v *NFSArgop4) XDRSize() int {
 			default:
 			}
 			switch v.Opopen.Claim.Claim {
-			case OpenClaimType4ClaimNull:
+			case OpenClaimType4Null:
 				n += 4
 				n += xdr.Padded(len(v.Opopen.Claim.File))
-			case OpenClaimType4ClaimPrevious:
+			case OpenClaimType4Previous:
 				n += 4
-			case OpenClaimType4ClaimDelegateCur:
+			case OpenClaimType4DelegateCur:
 				n += 20
 				n += xdr.Padded(len(v.Opopen.Claim.DelegateCurInfo.File))
-			case OpenClaimType4ClaimDelegatePrev:
+			case OpenClaimType4DelegatePrev:
 				n += 4
 				n += xdr.Padded(len(v.Opopen.Claim.FileDelegatePrev))
 			}
 		}
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		n += 4
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		if v.OpopenConfirm != nil {
 			n += 20
 		}
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		if v.OpopenDowngrade != nil {
 			n += 28
 		}
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		if v.Opputfh != nil {
 			n += 4
 			n += xdr.Padded(len(v.Opputfh.Object))
 		}
-	case NFSOpnum4OpPutpubfh:
-	case NFSOpnum4OpPutrootfh:
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Putpubfh:
+	case NFSOpnum4Putrootfh:
+	case NFSOpnum4Read:
 		if v.Opread != nil {
 			n += 28
 		}
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		if v.Opreaddir != nil {
 			n += 28
 			n += 4 * len(v.Opreaddir.AttrRequest)
 		}
-	case NFSOpnum4OpReadlink:
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Readlink:
+	case NFSOpnum4Remove:
 		if v.Opremove != nil {
 			n += 4
 			n += xdr.Padded(len(v.Opremove.Target))
 		}
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		if v.Oprename != nil {
 			n += 8
 			n += xdr.Padded(len(v.Oprename.Oldname))
 			n += xdr.Padded(len(v.Oprename.Newname))
 		}
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		n += 8
-	case NFSOpnum4OpRestorefh:
-	case NFSOpnum4OpSavefh:
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Restorefh:
+	case NFSOpnum4Savefh:
+	case NFSOpnum4Secinfo:
 		if v.Opsecinfo != nil {
 			n += 4
 			n += xdr.Padded(len(v.Opsecinfo.Name))
 		}
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		if v.Opsetattr != nil {
 			n += 24
 			n += 4 * len(v.Opsetattr.ObjAttributes.Attrmask)
 			n += xdr.Padded(len(v.Opsetattr.ObjAttributes.AttrVals))
 		}
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		if v.Opsetclientid != nil {
 			n += 28
 			n += xdr.Padded(len(v.Opsetclientid.Client.ID))
 			n += xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))
 			n += xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RAddr))
 		}
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm != nil {
 			n += 16
 		}
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		if v.Opverify != nil {
 			n += 8
 			n += 4 * len(v.Opverify.ObjAttributes.Attrmask)
 			n += xdr.Padded(len(v.Opverify.ObjAttributes.AttrVals))
 		}
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		if v.Opwrite != nil {
 			n += 32
 			n += xdr.Padded(len(v.Opwrite.Data))
 		}
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner != nil {
 			n += 12
 			n += xdr.Padded(len(v.OpreleaseLockowner.LockOwner.Owner))
 		}
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 	}
 	return n
 }
@@ -30283,14 +30283,14 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 	off += 4
 	switch v.Argop {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.Opaccess.Access)
 		off += 4
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
@@ -30299,7 +30299,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[4:8], v.Opclose.OpenStateid.Seqid)
 		copy(w[8:20], v.Opclose.OpenStateid.Other[:])
 		off += 20
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
@@ -30307,7 +30307,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.Opcommit.Offset))
 		binary.BigEndian.PutUint32(w[8:12], uint32(v.Opcommit.Count))
 		off += 12
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		if v.Opcreate == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opcreate")
 		}
@@ -30321,7 +30321,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcreate.Objtype.Type))
 		off += 4
 		switch v.Opcreate.Objtype.Type {
-		case NFSFtype4Nf4lnk:
+		case NFSFtype4Lnk:
 			if uint64(len(v.Opcreate.Objtype.Linkdata)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objtype.Linkdata)), 4294967295, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
 			}
@@ -30332,7 +30332,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcreate.Objtype.Linkdata)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opcreate.Objtype.Linkdata)
-		case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+		case NFSFtype4Blk, NFSFtype4Chr:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
@@ -30340,7 +30340,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], v.Opcreate.Objtype.Devdata.Specdata1)
 			binary.BigEndian.PutUint32(w[4:8], v.Opcreate.Objtype.Devdata.Specdata2)
 			off += 8
-		case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
 		}
 		if uint64(len(v.Opcreate.Objname)) > 4294967295 {
@@ -30378,14 +30378,14 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcreate.Createattrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opcreate.Createattrs.AttrVals)
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.Opdelegpurge.Clientid))
 		off += 8
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
@@ -30393,7 +30393,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], v.Opdelegreturn.DelegStateid.Seqid)
 		copy(w[4:16], v.Opdelegreturn.DelegStateid.Other[:])
 		off += 16
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		if uint64(len(v.Opgetattr.AttrRequest)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.AttrRequest)), 4294967295, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
@@ -30412,8 +30412,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], s2[i2])
 			off += 4
 		}
-	case NFSOpnum4OpGetfh:
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Getfh:
+	case NFSOpnum4Link:
 		if uint64(len(v.Oplink.Newname)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oplink.Newname)), 4294967295, "nfs4.NFSArgop4:Oplink.Newname")
 		}
@@ -30424,7 +30424,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oplink.Newname)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Oplink.Newname)
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		if v.Oplock == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplock")
 		}
@@ -30467,7 +30467,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[16:20], uint32(v.Oplock.Locker.LockOwner.LockSeqid))
 			off += 20
 		}
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		if v.Oplockt == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplockt")
 		}
@@ -30488,7 +30488,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Oplockt.Owner.Owner)))
 		off += 32
 		off = xdr.PutOpaque(b, off, v.Oplockt.Owner.Owner)
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		if v.Oplocku == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplocku")
 		}
@@ -30506,7 +30506,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint64(w[24:32], uint64(v.Oplocku.Offset))
 		binary.BigEndian.PutUint64(w[32:40], uint64(v.Oplocku.Length))
 		off += 40
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		if v.Oplookup == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplookup")
 		}
@@ -30520,8 +30520,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oplookup.Objname)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Oplookup.Objname)
-	case NFSOpnum4OpLookupp:
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Lookupp:
+	case NFSOpnum4Nverify:
 		if v.Opnverify == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opnverify")
 		}
@@ -30553,7 +30553,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opnverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opnverify.ObjAttributes.AttrVals)
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		if v.Opopen == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opopen")
 		}
@@ -30578,7 +30578,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.Opentype))
 		off += 4
 		switch v.Opopen.Openhow.Opentype {
-		case Opentype4Open4Create:
+		case Opentype4Create:
 			if !v.Opopen.Openhow.How.Mode.Valid() {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
@@ -30640,7 +30640,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
 		off += 4
 		switch v.Opopen.Claim.Claim {
-		case OpenClaimType4ClaimNull:
+		case OpenClaimType4Null:
 			if uint64(len(v.Opopen.Claim.File)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Claim.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
@@ -30651,7 +30651,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opopen.Claim.File)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.File)
-		case OpenClaimType4ClaimPrevious:
+		case OpenClaimType4Previous:
 			if !v.Opopen.Claim.DelegateType.Valid() {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Claim.DelegateType)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
@@ -30661,7 +30661,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			w := b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.DelegateType))
 			off += 4
-		case OpenClaimType4ClaimDelegateCur:
+		case OpenClaimType4DelegateCur:
 			if uint64(len(v.Opopen.Claim.DelegateCurInfo.File)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.Opopen.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
 			}
@@ -30674,7 +30674,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Opopen.Claim.DelegateCurInfo.File)))
 			off += 20
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.DelegateCurInfo.File)
-		case OpenClaimType4ClaimDelegatePrev:
+		case OpenClaimType4DelegatePrev:
 			if uint64(len(v.Opopen.Claim.FileDelegatePrev)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Claim.FileDelegatePrev)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
 			}
@@ -30688,14 +30688,14 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		default:
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Opopenattr.Createdir))
 		off += 4
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		if v.OpopenConfirm == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpopenConfirm")
 		}
@@ -30707,7 +30707,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		copy(w[4:16], v.OpopenConfirm.OpenStateid.Other[:])
 		binary.BigEndian.PutUint32(w[16:20], uint32(v.OpopenConfirm.Seqid))
 		off += 20
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		if v.OpopenDowngrade == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpopenDowngrade")
 		}
@@ -30721,7 +30721,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[20:24], v.OpopenDowngrade.ShareAccess)
 		binary.BigEndian.PutUint32(w[24:28], v.OpopenDowngrade.ShareDeny)
 		off += 28
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		if v.Opputfh == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opputfh")
 		}
@@ -30735,9 +30735,9 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opputfh.Object)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opputfh.Object)
-	case NFSOpnum4OpPutpubfh:
-	case NFSOpnum4OpPutrootfh:
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Putpubfh:
+	case NFSOpnum4Putrootfh:
+	case NFSOpnum4Read:
 		if v.Opread == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opread")
 		}
@@ -30750,7 +30750,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.Opread.Offset))
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.Opread.Count))
 		off += 28
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		if v.Opreaddir == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opreaddir")
 		}
@@ -30776,8 +30776,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], s5[i5])
 			off += 4
 		}
-	case NFSOpnum4OpReadlink:
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Readlink:
+	case NFSOpnum4Remove:
 		if v.Opremove == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opremove")
 		}
@@ -30791,7 +30791,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opremove.Target)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opremove.Target)
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		if v.Oprename == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oprename")
 		}
@@ -30812,16 +30812,16 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oprename.Newname)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Oprename.Newname)
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.Oprenew.Clientid))
 		off += 8
-	case NFSOpnum4OpRestorefh:
-	case NFSOpnum4OpSavefh:
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Restorefh:
+	case NFSOpnum4Savefh:
+	case NFSOpnum4Secinfo:
 		if v.Opsecinfo == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opsecinfo")
 		}
@@ -30835,7 +30835,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsecinfo.Name)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opsecinfo.Name)
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		if v.Opsetattr == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opsetattr")
 		}
@@ -30869,7 +30869,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsetattr.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opsetattr.ObjAttributes.AttrVals)
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		if v.Opsetclientid == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opsetclientid")
 		}
@@ -30902,7 +30902,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], v.Opsetclientid.CallbackIdent)
 		off += 4
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpsetclientidConfirm")
 		}
@@ -30913,7 +30913,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.OpsetclientidConfirm.Clientid))
 		copy(w[8:16], v.OpsetclientidConfirm.SetclientidConfirm[:])
 		off += 16
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		if v.Opverify == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opverify")
 		}
@@ -30945,7 +30945,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opverify.ObjAttributes.AttrVals)
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		if v.Opwrite == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opwrite")
 		}
@@ -30966,7 +30966,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Opwrite.Data)))
 		off += 32
 		off = xdr.PutOpaque(b, off, v.Opwrite.Data)
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpreleaseLockowner")
 		}
@@ -30981,7 +30981,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OpreleaseLockowner.LockOwner.Owner)))
 		off += 12
 		off = xdr.PutOpaque(b, off, v.OpreleaseLockowner.LockOwner.Owner)
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 	default:
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop")
 	}
@@ -31004,86 +31004,86 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Argop {
 		switch v.Argop {
-		case NFSOpnum4OpAccess:
+		case NFSOpnum4Access:
 			v.Opaccess.ResetXDR()
-		case NFSOpnum4OpClose:
+		case NFSOpnum4Close:
 			v.Opclose.ResetXDR()
-		case NFSOpnum4OpCommit:
+		case NFSOpnum4Commit:
 			v.Opcommit.ResetXDR()
-		case NFSOpnum4OpCreate:
+		case NFSOpnum4Create:
 			v.Opcreate = nil
-		case NFSOpnum4OpDelegpurge:
+		case NFSOpnum4Delegpurge:
 			v.Opdelegpurge.ResetXDR()
-		case NFSOpnum4OpDelegreturn:
+		case NFSOpnum4Delegreturn:
 			v.Opdelegreturn.ResetXDR()
-		case NFSOpnum4OpGetattr:
+		case NFSOpnum4Getattr:
 			v.Opgetattr.ResetXDR()
-		case NFSOpnum4OpGetfh:
-		case NFSOpnum4OpLink:
+		case NFSOpnum4Getfh:
+		case NFSOpnum4Link:
 			v.Oplink.ResetXDR()
-		case NFSOpnum4OpLock:
+		case NFSOpnum4Lock:
 			v.Oplock = nil
-		case NFSOpnum4OpLockt:
+		case NFSOpnum4Lockt:
 			v.Oplockt = nil
-		case NFSOpnum4OpLocku:
+		case NFSOpnum4Locku:
 			v.Oplocku = nil
-		case NFSOpnum4OpLookup:
+		case NFSOpnum4Lookup:
 			v.Oplookup = nil
-		case NFSOpnum4OpLookupp:
-		case NFSOpnum4OpNverify:
+		case NFSOpnum4Lookupp:
+		case NFSOpnum4Nverify:
 			v.Opnverify = nil
-		case NFSOpnum4OpOpen:
+		case NFSOpnum4Open:
 			v.Opopen = nil
-		case NFSOpnum4OpOpenattr:
+		case NFSOpnum4Openattr:
 			v.Opopenattr.ResetXDR()
-		case NFSOpnum4OpOpenConfirm:
+		case NFSOpnum4OpenConfirm:
 			v.OpopenConfirm = nil
-		case NFSOpnum4OpOpenDowngrade:
+		case NFSOpnum4OpenDowngrade:
 			v.OpopenDowngrade = nil
-		case NFSOpnum4OpPutfh:
+		case NFSOpnum4Putfh:
 			v.Opputfh = nil
-		case NFSOpnum4OpPutpubfh:
-		case NFSOpnum4OpPutrootfh:
-		case NFSOpnum4OpRead:
+		case NFSOpnum4Putpubfh:
+		case NFSOpnum4Putrootfh:
+		case NFSOpnum4Read:
 			v.Opread = nil
-		case NFSOpnum4OpReaddir:
+		case NFSOpnum4Readdir:
 			v.Opreaddir = nil
-		case NFSOpnum4OpReadlink:
-		case NFSOpnum4OpRemove:
+		case NFSOpnum4Readlink:
+		case NFSOpnum4Remove:
 			v.Opremove = nil
-		case NFSOpnum4OpRename:
+		case NFSOpnum4Rename:
 			v.Oprename = nil
-		case NFSOpnum4OpRenew:
+		case NFSOpnum4Renew:
 			v.Oprenew.ResetXDR()
-		case NFSOpnum4OpRestorefh:
-		case NFSOpnum4OpSavefh:
-		case NFSOpnum4OpSecinfo:
+		case NFSOpnum4Restorefh:
+		case NFSOpnum4Savefh:
+		case NFSOpnum4Secinfo:
 			v.Opsecinfo = nil
-		case NFSOpnum4OpSetattr:
+		case NFSOpnum4Setattr:
 			v.Opsetattr = nil
-		case NFSOpnum4OpSetclientid:
+		case NFSOpnum4Setclientid:
 			v.Opsetclientid = nil
-		case NFSOpnum4OpSetclientidConfirm:
+		case NFSOpnum4SetclientidConfirm:
 			v.OpsetclientidConfirm = nil
-		case NFSOpnum4OpVerify:
+		case NFSOpnum4Verify:
 			v.Opverify = nil
-		case NFSOpnum4OpWrite:
+		case NFSOpnum4Write:
 			v.Opwrite = nil
-		case NFSOpnum4OpReleaseLockowner:
+		case NFSOpnum4ReleaseLockowner:
 			v.OpreleaseLockowner = nil
-		case NFSOpnum4OpIllegal:
+		case NFSOpnum4Illegal:
 		}
 		v.Argop = kind
 	}
 	switch kind {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opaccess.Access")
 		}
 		w := b[off : off+4 : off+4]
 		v.Opaccess.Access = binary.BigEndian.Uint32(w[0:4])
 		off += 4
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:Opclose.Seqid")
 		}
@@ -31092,7 +31092,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opclose.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
 		copy(v.Opclose.OpenStateid.Other[:], w[8:20])
 		off += 20
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "nfs4.NFSArgop4:Opcommit.Offset")
 		}
@@ -31100,8 +31100,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opcommit.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 		v.Opcommit.Count = Count4(binary.BigEndian.Uint32(w[8:12]))
 		off += 12
-	case NFSOpnum4OpCreate:
-		if v.Opcreate, err = xdr.New[CREATE4args](d, 112, off); err != nil {
+	case NFSOpnum4Create:
+		if v.Opcreate, err = xdr.New[Create4Args](d, 112, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opcreate")
 		}
 		var kind2 NFSFtype4
@@ -31117,17 +31117,17 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind2 != v.Opcreate.Objtype.Type {
 			switch v.Opcreate.Objtype.Type {
-			case NFSFtype4Nf4lnk:
+			case NFSFtype4Lnk:
 				v.Opcreate.Objtype.Linkdata = nil
-			case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+			case NFSFtype4Blk, NFSFtype4Chr:
 				v.Opcreate.Objtype.Devdata.ResetXDR()
-			case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+			case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 			default:
 			}
 			v.Opcreate.Objtype.Type = kind2
 		}
 		switch kind2 {
-		case NFSFtype4Nf4lnk:
+		case NFSFtype4Lnk:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
 			}
@@ -31142,7 +31142,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Opcreate.Objtype.Linkdata = d.Bytes(b[off : off+int(n) : off+int(n)])
 			off += xdr.Padded(int(n))
-		case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+		case NFSFtype4Blk, NFSFtype4Chr:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Opcreate.Objtype.Devdata.Specdata1")
 			}
@@ -31150,7 +31150,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opcreate.Objtype.Devdata.Specdata1 = binary.BigEndian.Uint32(w[0:4])
 			v.Opcreate.Objtype.Devdata.Specdata2 = binary.BigEndian.Uint32(w[4:8])
 			off += 8
-		case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31199,14 +31199,14 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opcreate.Createattrs.AttrVals = d.Bytes(b[off : off+int(n4) : off+int(n4)])
 		off += xdr.Padded(int(n4))
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Opdelegpurge.Clientid")
 		}
 		w := b[off : off+8 : off+8]
 		v.Opdelegpurge.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.DelegStateid.Seqid")
 		}
@@ -31214,7 +31214,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opdelegreturn.DelegStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 		copy(v.Opdelegreturn.DelegStateid.Other[:], w[4:16])
 		off += 16
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
@@ -31233,8 +31233,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			s2[i2] = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
-	case NFSOpnum4OpGetfh:
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Getfh:
+	case NFSOpnum4Link:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oplink.Newname")
 		}
@@ -31249,8 +31249,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oplink.Newname = d.Bytes(b[off : off+int(n6) : off+int(n6)])
 		off += xdr.Padded(int(n6))
-	case NFSOpnum4OpLock:
-		if v.Oplock, err = xdr.New[LOCK4args](d, 112, off); err != nil {
+	case NFSOpnum4Lock:
+		if v.Oplock, err = xdr.New[Lock4Args](d, 112, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplock")
 		}
 		var kind3 bool
@@ -31317,8 +31317,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Oplock.Locker.LockOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 			off += 20
 		}
-	case NFSOpnum4OpLockt:
-		if v.Oplockt, err = xdr.New[LOCKT4args](d, 56, off); err != nil {
+	case NFSOpnum4Lockt:
+		if v.Oplockt, err = xdr.New[Lockt4Args](d, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplockt")
 		}
 		if xdr.Lacks(b, off, 32) {
@@ -31346,8 +31346,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oplockt.Owner.Owner = d.Bytes(b[off : off+int(n8) : off+int(n8)])
 		off += xdr.Padded(int(n8))
-	case NFSOpnum4OpLocku:
-		if v.Oplocku, err = xdr.New[LOCKU4args](d, 40, off); err != nil {
+	case NFSOpnum4Locku:
+		if v.Oplocku, err = xdr.New[Locku4Args](d, 40, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplocku")
 		}
 		if xdr.Lacks(b, off, 40) {
@@ -31365,8 +31365,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Oplocku.Offset = Offset4(binary.BigEndian.Uint64(w[24:32]))
 		v.Oplocku.Length = Length4(binary.BigEndian.Uint64(w[32:40]))
 		off += 40
-	case NFSOpnum4OpLookup:
-		if v.Oplookup, err = xdr.New[LOOKUP4args](d, 24, off); err != nil {
+	case NFSOpnum4Lookup:
+		if v.Oplookup, err = xdr.New[Lookup4Args](d, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplookup")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31383,9 +31383,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oplookup.Objname = d.Bytes(b[off : off+int(n9) : off+int(n9)])
 		off += xdr.Padded(int(n9))
-	case NFSOpnum4OpLookupp:
-	case NFSOpnum4OpNverify:
-		if v.Opnverify, err = xdr.New[NVERIFY4args](d, 48, off); err != nil {
+	case NFSOpnum4Lookupp:
+	case NFSOpnum4Nverify:
+		if v.Opnverify, err = xdr.New[Nverify4Args](d, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opnverify")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31420,8 +31420,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opnverify.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n11) : off+int(n11)])
 		off += xdr.Padded(int(n11))
-	case NFSOpnum4OpOpen:
-		if v.Opopen, err = xdr.New[OPEN4args](d, 224, off); err != nil {
+	case NFSOpnum4Open:
+		if v.Opopen, err = xdr.New[Open4Args](d, 224, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opopen")
 		}
 		if xdr.Lacks(b, off, 24) {
@@ -31458,14 +31458,14 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind4 != v.Opopen.Openhow.Opentype {
 			switch v.Opopen.Openhow.Opentype {
-			case Opentype4Open4Create:
+			case Opentype4Create:
 				v.Opopen.Openhow.How.ResetXDR()
 			default:
 			}
 			v.Opopen.Openhow.Opentype = kind4
 		}
 		switch kind4 {
-		case Opentype4Open4Create:
+		case Opentype4Create:
 			var kind5 Createmode4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
@@ -31545,19 +31545,19 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind6 != v.Opopen.Claim.Claim {
 			switch v.Opopen.Claim.Claim {
-			case OpenClaimType4ClaimNull:
+			case OpenClaimType4Null:
 				v.Opopen.Claim.File = nil
-			case OpenClaimType4ClaimPrevious:
+			case OpenClaimType4Previous:
 				v.Opopen.Claim.DelegateType = 0
-			case OpenClaimType4ClaimDelegateCur:
+			case OpenClaimType4DelegateCur:
 				v.Opopen.Claim.DelegateCurInfo.ResetXDR()
-			case OpenClaimType4ClaimDelegatePrev:
+			case OpenClaimType4DelegatePrev:
 				v.Opopen.Claim.FileDelegatePrev = nil
 			}
 			v.Opopen.Claim.Claim = kind6
 		}
 		switch kind6 {
-		case OpenClaimType4ClaimNull:
+		case OpenClaimType4Null:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
@@ -31572,7 +31572,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Opopen.Claim.File = d.Bytes(b[off : off+int(n15) : off+int(n15)])
 			off += xdr.Padded(int(n15))
-		case OpenClaimType4ClaimPrevious:
+		case OpenClaimType4Previous:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
@@ -31583,7 +31583,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Opopen.Claim.DelegateType = enum9
 			off += 4
-		case OpenClaimType4ClaimDelegateCur:
+		case OpenClaimType4DelegateCur:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.DelegateStateid.Seqid")
 			}
@@ -31600,7 +31600,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Opopen.Claim.DelegateCurInfo.File = d.Bytes(b[off : off+int(n16) : off+int(n16)])
 			off += xdr.Padded(int(n16))
-		case OpenClaimType4ClaimDelegatePrev:
+		case OpenClaimType4DelegatePrev:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
 			}
@@ -31618,7 +31618,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		default:
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopenattr.Createdir")
 		}
@@ -31629,8 +31629,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opopenattr.Createdir = word3 != 0
 		off += 4
-	case NFSOpnum4OpOpenConfirm:
-		if v.OpopenConfirm, err = xdr.New[OpenCONFIRM4args](d, 20, off); err != nil {
+	case NFSOpnum4OpenConfirm:
+		if v.OpopenConfirm, err = xdr.New[OpenConfirm4Args](d, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpopenConfirm")
 		}
 		if xdr.Lacks(b, off, 20) {
@@ -31641,8 +31641,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		copy(v.OpopenConfirm.OpenStateid.Other[:], w[4:16])
 		v.OpopenConfirm.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
-	case NFSOpnum4OpOpenDowngrade:
-		if v.OpopenDowngrade, err = xdr.New[OpenDOWNGRADE4args](d, 28, off); err != nil {
+	case NFSOpnum4OpenDowngrade:
+		if v.OpopenDowngrade, err = xdr.New[OpenDowngrade4Args](d, 28, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpopenDowngrade")
 		}
 		if xdr.Lacks(b, off, 28) {
@@ -31655,8 +31655,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OpopenDowngrade.ShareAccess = binary.BigEndian.Uint32(w[20:24])
 		v.OpopenDowngrade.ShareDeny = binary.BigEndian.Uint32(w[24:28])
 		off += 28
-	case NFSOpnum4OpPutfh:
-		if v.Opputfh, err = xdr.New[PUTFH4args](d, 24, off); err != nil {
+	case NFSOpnum4Putfh:
+		if v.Opputfh, err = xdr.New[Putfh4Args](d, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opputfh")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31676,10 +31676,10 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opputfh.Object = d.Bytes(b[off : off+int(n18) : off+int(n18)])
 		off += xdr.Padded(int(n18))
-	case NFSOpnum4OpPutpubfh:
-	case NFSOpnum4OpPutrootfh:
-	case NFSOpnum4OpRead:
-		if v.Opread, err = xdr.New[READ4args](d, 32, off); err != nil {
+	case NFSOpnum4Putpubfh:
+	case NFSOpnum4Putrootfh:
+	case NFSOpnum4Read:
+		if v.Opread, err = xdr.New[Read4Args](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opread")
 		}
 		if xdr.Lacks(b, off, 28) {
@@ -31691,8 +31691,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opread.Offset = Offset4(binary.BigEndian.Uint64(w[16:24]))
 		v.Opread.Count = Count4(binary.BigEndian.Uint32(w[24:28]))
 		off += 28
-	case NFSOpnum4OpReaddir:
-		if v.Opreaddir, err = xdr.New[READDIR4args](d, 48, off); err != nil {
+	case NFSOpnum4Readdir:
+		if v.Opreaddir, err = xdr.New[Readdir4Args](d, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opreaddir")
 		}
 		if xdr.Lacks(b, off, 28) {
@@ -31717,9 +31717,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			s5[i5] = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
-	case NFSOpnum4OpReadlink:
-	case NFSOpnum4OpRemove:
-		if v.Opremove, err = xdr.New[REMOVE4args](d, 24, off); err != nil {
+	case NFSOpnum4Readlink:
+	case NFSOpnum4Remove:
+		if v.Opremove, err = xdr.New[Remove4Args](d, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opremove")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31736,8 +31736,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opremove.Target = d.Bytes(b[off : off+int(n20) : off+int(n20)])
 		off += xdr.Padded(int(n20))
-	case NFSOpnum4OpRename:
-		if v.Oprename, err = xdr.New[RENAME4args](d, 48, off); err != nil {
+	case NFSOpnum4Rename:
+		if v.Oprename, err = xdr.New[Rename4Args](d, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oprename")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31768,17 +31768,17 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oprename.Newname = d.Bytes(b[off : off+int(n22) : off+int(n22)])
 		off += xdr.Padded(int(n22))
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Oprenew.Clientid")
 		}
 		w := b[off : off+8 : off+8]
 		v.Oprenew.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
-	case NFSOpnum4OpRestorefh:
-	case NFSOpnum4OpSavefh:
-	case NFSOpnum4OpSecinfo:
-		if v.Opsecinfo, err = xdr.New[SECINFO4args](d, 24, off); err != nil {
+	case NFSOpnum4Restorefh:
+	case NFSOpnum4Savefh:
+	case NFSOpnum4Secinfo:
+		if v.Opsecinfo, err = xdr.New[Secinfo4Args](d, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opsecinfo")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31795,8 +31795,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opsecinfo.Name = d.Bytes(b[off : off+int(n23) : off+int(n23)])
 		off += xdr.Padded(int(n23))
-	case NFSOpnum4OpSetattr:
-		if v.Opsetattr, err = xdr.New[SETATTR4args](d, 64, off); err != nil {
+	case NFSOpnum4Setattr:
+		if v.Opsetattr, err = xdr.New[Setattr4Args](d, 64, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opsetattr")
 		}
 		if xdr.Lacks(b, off, 20) {
@@ -31833,8 +31833,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opsetattr.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n25) : off+int(n25)])
 		off += xdr.Padded(int(n25))
-	case NFSOpnum4OpSetclientid:
-		if v.Opsetclientid, err = xdr.New[SETCLIENTID4args](d, 96, off); err != nil {
+	case NFSOpnum4Setclientid:
+		if v.Opsetclientid, err = xdr.New[Setclientid4Args](d, 96, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opsetclientid")
 		}
 		if xdr.Lacks(b, off, 12) {
@@ -31890,8 +31890,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		w = b[off : off+4 : off+4]
 		v.Opsetclientid.CallbackIdent = binary.BigEndian.Uint32(w[0:4])
 		off += 4
-	case NFSOpnum4OpSetclientidConfirm:
-		if v.OpsetclientidConfirm, err = xdr.New[SetclientidCONFIRM4args](d, 16, off); err != nil {
+	case NFSOpnum4SetclientidConfirm:
+		if v.OpsetclientidConfirm, err = xdr.New[SetclientidConfirm4Args](d, 16, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpsetclientidConfirm")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -31901,8 +31901,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OpsetclientidConfirm.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 		copy(v.OpsetclientidConfirm.SetclientidConfirm[:], w[8:16])
 		off += 16
-	case NFSOpnum4OpVerify:
-		if v.Opverify, err = xdr.New[VERIFY4args](d, 48, off); err != nil {
+	case NFSOpnum4Verify:
+		if v.Opverify, err = xdr.New[Verify4Args](d, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opverify")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31937,8 +31937,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opverify.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n30) : off+int(n30)])
 		off += xdr.Padded(int(n30))
-	case NFSOpnum4OpWrite:
-		if v.Opwrite, err = xdr.New[WRITE4args](d, 56, off); err != nil {
+	case NFSOpnum4Write:
+		if v.Opwrite, err = xdr.New[Write4Args](d, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opwrite")
 		}
 		if xdr.Lacks(b, off, 32) {
@@ -31963,8 +31963,8 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opwrite.Data = d.Bytes(b[off : off+int(n31) : off+int(n31)])
 		off += xdr.Padded(int(n31))
-	case NFSOpnum4OpReleaseLockowner:
-		if v.OpreleaseLockowner, err = xdr.New[ReleaseLOCKOWNER4args](d, 32, off); err != nil {
+	case NFSOpnum4ReleaseLockowner:
+		if v.OpreleaseLockowner, err = xdr.New[ReleaseLockowner4Args](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpreleaseLockowner")
 		}
 		if xdr.Lacks(b, off, 12) {
@@ -31985,7 +31985,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.OpreleaseLockowner.LockOwner.Owner = d.Bytes(b[off : off+int(n32) : off+int(n32)])
 		off += xdr.Padded(int(n32))
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 	default:
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
 	}
@@ -32006,22 +32006,22 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	kind = enum
 	off += 4
 	switch kind {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opaccess.Access")
 		}
 		off += 4
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:Opclose.Seqid")
 		}
 		off += 20
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "nfs4.NFSArgop4:Opcommit.Offset")
 		}
 		off += 12
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		var kind2 NFSFtype4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
@@ -32034,7 +32034,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind2 = enum2
 		off += 4
 		switch kind2 {
-		case NFSFtype4Nf4lnk:
+		case NFSFtype4Lnk:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
 			}
@@ -32048,12 +32048,12 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
 			}
 			off += xdr.Padded(int(n))
-		case NFSFtype4Nf4blk, NFSFtype4Nf4chr:
+		case NFSFtype4Blk, NFSFtype4Chr:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Opcreate.Objtype.Devdata.Specdata1")
 			}
 			off += 8
-		case NFSFtype4Nf4sock, NFSFtype4Nf4fifo, NFSFtype4Nf4dir:
+		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -32092,17 +32092,17 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
 		}
 		off += xdr.Padded(int(n4))
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Opdelegpurge.Clientid")
 		}
 		off += 8
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.DelegStateid.Seqid")
 		}
 		off += 16
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
@@ -32113,8 +32113,8 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
 		off += int(n5) * 4
-	case NFSOpnum4OpGetfh:
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Getfh:
+	case NFSOpnum4Link:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oplink.Newname")
 		}
@@ -32128,7 +32128,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n6), xdr.PadBits(b, off, int(n6)), 0, "nfs4.NFSArgop4:Oplink.Newname")
 		}
 		off += xdr.Padded(int(n6))
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		var kind3 bool
 		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Short(b, off, 28, "nfs4.NFSArgop4:Oplock.Locktype")
@@ -32171,7 +32171,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 20
 		}
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Short(b, off, 32, "nfs4.NFSArgop4:Oplockt.Locktype")
 		}
@@ -32192,7 +32192,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n8), xdr.PadBits(b, off, int(n8)), 0, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
 		}
 		off += xdr.Padded(int(n8))
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		if xdr.Lacks(b, off, 40) {
 			return 0, xdr.Short(b, off, 40, "nfs4.NFSArgop4:Oplocku.Locktype")
 		}
@@ -32202,7 +32202,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
 		}
 		off += 40
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oplookup.Objname")
 		}
@@ -32216,8 +32216,8 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n9), xdr.PadBits(b, off, int(n9)), 0, "nfs4.NFSArgop4:Oplookup.Objname")
 		}
 		off += xdr.Padded(int(n9))
-	case NFSOpnum4OpLookupp:
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Lookupp:
+	case NFSOpnum4Nverify:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
 		}
@@ -32241,7 +32241,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n11), xdr.PadBits(b, off, int(n11)), 0, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
 		}
 		off += xdr.Padded(int(n11))
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Short(b, off, 24, "nfs4.NFSArgop4:Opopen.Seqid")
 		}
@@ -32270,7 +32270,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind4 = enum6
 		off += 4
 		switch kind4 {
-		case Opentype4Open4Create:
+		case Opentype4Create:
 			var kind5 Createmode4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
@@ -32329,7 +32329,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind6 = enum8
 		off += 4
 		switch kind6 {
-		case OpenClaimType4ClaimNull:
+		case OpenClaimType4Null:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
@@ -32343,7 +32343,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n15), xdr.PadBits(b, off, int(n15)), 0, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
 			off += xdr.Padded(int(n15))
-		case OpenClaimType4ClaimPrevious:
+		case OpenClaimType4Previous:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
@@ -32353,7 +32353,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
 			off += 4
-		case OpenClaimType4ClaimDelegateCur:
+		case OpenClaimType4DelegateCur:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.DelegateStateid.Seqid")
 			}
@@ -32367,7 +32367,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n16), xdr.PadBits(b, off, int(n16)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
 			}
 			off += xdr.Padded(int(n16))
-		case OpenClaimType4ClaimDelegatePrev:
+		case OpenClaimType4DelegatePrev:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
 			}
@@ -32384,7 +32384,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		default:
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopenattr.Createdir")
 		}
@@ -32394,17 +32394,17 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs4.NFSArgop4:Opopenattr.Createdir")
 		}
 		off += 4
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:OpopenConfirm.OpenStateid.Seqid")
 		}
 		off += 20
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Short(b, off, 28, "nfs4.NFSArgop4:OpopenDowngrade.OpenStateid.Seqid")
 		}
 		off += 28
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opputfh.Object")
 		}
@@ -32421,14 +32421,14 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n18), xdr.PadBits(b, off, int(n18)), 0, "nfs4.NFSArgop4:Opputfh.Object")
 		}
 		off += xdr.Padded(int(n18))
-	case NFSOpnum4OpPutpubfh:
-	case NFSOpnum4OpPutrootfh:
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Putpubfh:
+	case NFSOpnum4Putrootfh:
+	case NFSOpnum4Read:
 		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Short(b, off, 28, "nfs4.NFSArgop4:Opread.Stateid.Seqid")
 		}
 		off += 28
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Short(b, off, 28, "nfs4.NFSArgop4:Opreaddir.Cookie")
 		}
@@ -32439,8 +32439,8 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n19), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
 		}
 		off += int(n19) * 4
-	case NFSOpnum4OpReadlink:
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Readlink:
+	case NFSOpnum4Remove:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opremove.Target")
 		}
@@ -32454,7 +32454,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n20), xdr.PadBits(b, off, int(n20)), 0, "nfs4.NFSArgop4:Opremove.Target")
 		}
 		off += xdr.Padded(int(n20))
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Oldname")
 		}
@@ -32481,14 +32481,14 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n22), xdr.PadBits(b, off, int(n22)), 0, "nfs4.NFSArgop4:Oprename.Newname")
 		}
 		off += xdr.Padded(int(n22))
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Oprenew.Clientid")
 		}
 		off += 8
-	case NFSOpnum4OpRestorefh:
-	case NFSOpnum4OpSavefh:
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Restorefh:
+	case NFSOpnum4Savefh:
+	case NFSOpnum4Secinfo:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsecinfo.Name")
 		}
@@ -32502,7 +32502,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n23), xdr.PadBits(b, off, int(n23)), 0, "nfs4.NFSArgop4:Opsecinfo.Name")
 		}
 		off += xdr.Padded(int(n23))
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Short(b, off, 20, "nfs4.NFSArgop4:Opsetattr.Stateid.Seqid")
 		}
@@ -32526,7 +32526,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n25), xdr.PadBits(b, off, int(n25)), 0, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
 		}
 		off += xdr.Padded(int(n25))
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "nfs4.NFSArgop4:Opsetclientid.Client.Verifier")
 		}
@@ -32573,12 +32573,12 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.CallbackIdent")
 		}
 		off += 4
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Short(b, off, 16, "nfs4.NFSArgop4:OpsetclientidConfirm.Clientid")
 		}
 		off += 16
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
 		}
@@ -32602,7 +32602,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n30), xdr.PadBits(b, off, int(n30)), 0, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
 		}
 		off += xdr.Padded(int(n30))
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Short(b, off, 32, "nfs4.NFSArgop4:Opwrite.Stateid.Seqid")
 		}
@@ -32620,7 +32620,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n31), xdr.PadBits(b, off, int(n31)), 0, "nfs4.NFSArgop4:Opwrite.Data")
 		}
 		off += xdr.Padded(int(n31))
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Clientid")
 		}
@@ -32637,7 +32637,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n32), xdr.PadBits(b, off, int(n32)), 0, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
 		}
 		off += xdr.Padded(int(n32))
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 	default:
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
 	}
@@ -32647,74 +32647,74 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSArgop4) ResetXDR() {
 	switch v.Argop {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		v.Opaccess.ResetXDR()
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		v.Opclose.ResetXDR()
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		v.Opcommit.ResetXDR()
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		v.Opcreate = nil
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		v.Opdelegpurge.ResetXDR()
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		v.Opdelegreturn.ResetXDR()
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		v.Opgetattr.ResetXDR()
-	case NFSOpnum4OpGetfh:
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Getfh:
+	case NFSOpnum4Link:
 		v.Oplink.ResetXDR()
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		v.Oplock = nil
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		v.Oplockt = nil
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		v.Oplocku = nil
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		v.Oplookup = nil
-	case NFSOpnum4OpLookupp:
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Lookupp:
+	case NFSOpnum4Nverify:
 		v.Opnverify = nil
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		v.Opopen = nil
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		v.Opopenattr.ResetXDR()
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		v.OpopenConfirm = nil
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		v.OpopenDowngrade = nil
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		v.Opputfh = nil
-	case NFSOpnum4OpPutpubfh:
-	case NFSOpnum4OpPutrootfh:
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Putpubfh:
+	case NFSOpnum4Putrootfh:
+	case NFSOpnum4Read:
 		v.Opread = nil
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		v.Opreaddir = nil
-	case NFSOpnum4OpReadlink:
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Readlink:
+	case NFSOpnum4Remove:
 		v.Opremove = nil
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		v.Oprename = nil
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		v.Oprenew.ResetXDR()
-	case NFSOpnum4OpRestorefh:
-	case NFSOpnum4OpSavefh:
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Restorefh:
+	case NFSOpnum4Savefh:
+	case NFSOpnum4Secinfo:
 		v.Opsecinfo = nil
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		v.Opsetattr = nil
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		v.Opsetclientid = nil
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		v.OpsetclientidConfirm = nil
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		v.Opverify = nil
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		v.Opwrite = nil
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		v.OpreleaseLockowner = nil
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 	}
 	v.Argop = 0
 }
@@ -32722,44 +32722,44 @@ func (v *NFSArgop4) ResetXDR() {
 // NFSResop4 is union nfs_resop4.
 type NFSResop4 struct {
 	Resop                NFSOpnum4               // selects the arm
-	Opaccess             ACCESS4res              // where Resop is NFSOpnum4OpAccess
-	Opclose              CLOSE4res               // where Resop is NFSOpnum4OpClose
-	Opcommit             COMMIT4res              // where Resop is NFSOpnum4OpCommit
-	Opcreate             CREATE4res              // where Resop is NFSOpnum4OpCreate
-	Opdelegpurge         DELEGPURGE4res          // where Resop is NFSOpnum4OpDelegpurge
-	Opdelegreturn        DELEGRETURN4res         // where Resop is NFSOpnum4OpDelegreturn
-	Opgetattr            *GETATTR4res            // where Resop is NFSOpnum4OpGetattr
-	Opgetfh              *GETFH4res              // where Resop is NFSOpnum4OpGetfh
-	Oplink               *LINK4res               // where Resop is NFSOpnum4OpLink
-	Oplock               *LOCK4res               // where Resop is NFSOpnum4OpLock
-	Oplockt              *LOCKT4res              // where Resop is NFSOpnum4OpLockt
-	Oplocku              LOCKU4res               // where Resop is NFSOpnum4OpLocku
-	Oplookup             *LOOKUP4res             // where Resop is NFSOpnum4OpLookup
-	Oplookupp            *LOOKUPP4res            // where Resop is NFSOpnum4OpLookupp
-	Opnverify            *NVERIFY4res            // where Resop is NFSOpnum4OpNverify
-	Opopen               *OPEN4res               // where Resop is NFSOpnum4OpOpen
-	Opopenattr           *OPENATTR4res           // where Resop is NFSOpnum4OpOpenattr
-	OpopenConfirm        *OpenCONFIRM4res        // where Resop is NFSOpnum4OpOpenConfirm
-	OpopenDowngrade      *OpenDOWNGRADE4res      // where Resop is NFSOpnum4OpOpenDowngrade
-	Opputfh              *PUTFH4res              // where Resop is NFSOpnum4OpPutfh
-	Opputpubfh           *PUTPUBFH4res           // where Resop is NFSOpnum4OpPutpubfh
-	Opputrootfh          *PUTROOTFH4res          // where Resop is NFSOpnum4OpPutrootfh
-	Opread               *READ4res               // where Resop is NFSOpnum4OpRead
-	Opreaddir            *READDIR4res            // where Resop is NFSOpnum4OpReaddir
-	Opreadlink           *READLINK4res           // where Resop is NFSOpnum4OpReadlink
-	Opremove             *REMOVE4res             // where Resop is NFSOpnum4OpRemove
-	Oprename             *RENAME4res             // where Resop is NFSOpnum4OpRename
-	Oprenew              *RENEW4res              // where Resop is NFSOpnum4OpRenew
-	Oprestorefh          *RESTOREFH4res          // where Resop is NFSOpnum4OpRestorefh
-	Opsavefh             *SAVEFH4res             // where Resop is NFSOpnum4OpSavefh
-	Opsecinfo            *SECINFO4res            // where Resop is NFSOpnum4OpSecinfo
-	Opsetattr            *SETATTR4res            // where Resop is NFSOpnum4OpSetattr
-	Opsetclientid        *SETCLIENTID4res        // where Resop is NFSOpnum4OpSetclientid
-	OpsetclientidConfirm *SetclientidCONFIRM4res // where Resop is NFSOpnum4OpSetclientidConfirm
-	Opverify             *VERIFY4res             // where Resop is NFSOpnum4OpVerify
-	Opwrite              *WRITE4res              // where Resop is NFSOpnum4OpWrite
-	OpreleaseLockowner   *ReleaseLOCKOWNER4res   // where Resop is NFSOpnum4OpReleaseLockowner
-	Opillegal            *ILLEGAL4res            // where Resop is NFSOpnum4OpIllegal
+	Opaccess             Access4Res              // where Resop is NFSOpnum4Access
+	Opclose              Close4Res               // where Resop is NFSOpnum4Close
+	Opcommit             Commit4Res              // where Resop is NFSOpnum4Commit
+	Opcreate             Create4Res              // where Resop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Res          // where Resop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Res         // where Resop is NFSOpnum4Delegreturn
+	Opgetattr            *Getattr4Res            // where Resop is NFSOpnum4Getattr
+	Opgetfh              *Getfh4Res              // where Resop is NFSOpnum4Getfh
+	Oplink               *Link4Res               // where Resop is NFSOpnum4Link
+	Oplock               *Lock4Res               // where Resop is NFSOpnum4Lock
+	Oplockt              *Lockt4Res              // where Resop is NFSOpnum4Lockt
+	Oplocku              Locku4Res               // where Resop is NFSOpnum4Locku
+	Oplookup             *Lookup4Res             // where Resop is NFSOpnum4Lookup
+	Oplookupp            *Lookupp4Res            // where Resop is NFSOpnum4Lookupp
+	Opnverify            *Nverify4Res            // where Resop is NFSOpnum4Nverify
+	Opopen               *Open4Res               // where Resop is NFSOpnum4Open
+	Opopenattr           *Openattr4Res           // where Resop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Res        // where Resop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Res      // where Resop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Res              // where Resop is NFSOpnum4Putfh
+	Opputpubfh           *Putpubfh4Res           // where Resop is NFSOpnum4Putpubfh
+	Opputrootfh          *Putrootfh4Res          // where Resop is NFSOpnum4Putrootfh
+	Opread               *Read4Res               // where Resop is NFSOpnum4Read
+	Opreaddir            *Readdir4Res            // where Resop is NFSOpnum4Readdir
+	Opreadlink           *Readlink4Res           // where Resop is NFSOpnum4Readlink
+	Opremove             *Remove4Res             // where Resop is NFSOpnum4Remove
+	Oprename             *Rename4Res             // where Resop is NFSOpnum4Rename
+	Oprenew              *Renew4Res              // where Resop is NFSOpnum4Renew
+	Oprestorefh          *Restorefh4Res          // where Resop is NFSOpnum4Restorefh
+	Opsavefh             *Savefh4Res             // where Resop is NFSOpnum4Savefh
+	Opsecinfo            *Secinfo4Res            // where Resop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Res            // where Resop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Res        // where Resop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Res // where Resop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Res             // where Resop is NFSOpnum4Verify
+	Opwrite              *Write4Res              // where Resop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Res   // where Resop is NFSOpnum4ReleaseLockowner
+	Opillegal            *Illegal4Res            // where Resop is NFSOpnum4Illegal
 }
 
 // The extent of NFSResop4, which has no largest size below 2 GiB.
@@ -32772,125 +32772,125 @@ const (
 func (v *NFSResop4) XDRSize() int {
 	n := 4
 	switch v.Resop {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		n += 4
 		switch v.Opaccess.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			n += 8
 		default:
 		}
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		n += 4
 		switch v.Opclose.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			n += 16
 		default:
 		}
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		n += 4
 		switch v.Opcommit.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			n += 8
 		default:
 		}
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		n += 4
 		switch v.Opcreate.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			n += 24
 			n += 4 * len(v.Opcreate.Resok4.Attrset)
 		default:
 		}
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		n += 4
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		n += 4
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		if v.Opgetattr != nil {
 			n += 4
 			switch v.Opgetattr.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 8
 				n += 4 * len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)
 				n += xdr.Padded(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals))
 			default:
 			}
 		}
-	case NFSOpnum4OpGetfh:
+	case NFSOpnum4Getfh:
 		if v.Opgetfh != nil {
 			n += 4
 			switch v.Opgetfh.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 4
 				n += xdr.Padded(len(v.Opgetfh.Resok4.Object))
 			default:
 			}
 		}
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Link:
 		if v.Oplink != nil {
 			n += 4
 			switch v.Oplink.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 20
 			default:
 			}
 		}
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		if v.Oplock != nil {
 			n += 4
 			switch v.Oplock.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 16
-			case Nfsstat4Nfs4errDenied:
+			case Nfsstat4ErrDenied:
 				n += 32
 				n += xdr.Padded(len(v.Oplock.Denied.Owner.Owner))
 			default:
 			}
 		}
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		if v.Oplockt != nil {
 			n += 4
 			switch v.Oplockt.Status {
-			case Nfsstat4Nfs4errDenied:
+			case Nfsstat4ErrDenied:
 				n += 32
 				n += xdr.Padded(len(v.Oplockt.Denied.Owner.Owner))
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 			default:
 			}
 		}
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		n += 4
 		switch v.Oplocku.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			n += 16
 		default:
 		}
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		if v.Oplookup != nil {
 			n += 4
 		}
-	case NFSOpnum4OpLookupp:
+	case NFSOpnum4Lookupp:
 		if v.Oplookupp != nil {
 			n += 4
 		}
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Nverify:
 		if v.Opnverify != nil {
 			n += 4
 		}
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		if v.Opopen != nil {
 			n += 4
 			switch v.Opopen.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				if v.Opopen.Resok4 != nil {
 					n += 48
 					n += 4 * len(v.Opopen.Resok4.Attrset)
 					switch v.Opopen.Resok4.Delegation.DelegationType {
-					case OpenDelegationType4OpenDelegateNone:
-					case OpenDelegationType4OpenDelegateRead:
+					case OpenDelegationType4None:
+					case OpenDelegationType4Read:
 						n += 36
 						n += xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))
-					case OpenDelegationType4OpenDelegateWrite:
+					case OpenDelegationType4Write:
 						if v.Opopen.Resok4.Delegation.Write != nil {
 							n += 48
 							n += xdr.Padded(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who))
@@ -32900,55 +32900,55 @@ func (v *NFSResop4) XDRSize() int {
 			default:
 			}
 		}
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		if v.Opopenattr != nil {
 			n += 4
 		}
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		if v.OpopenConfirm != nil {
 			n += 4
 			switch v.OpopenConfirm.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 16
 			default:
 			}
 		}
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		if v.OpopenDowngrade != nil {
 			n += 4
 			switch v.OpopenDowngrade.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 16
 			default:
 			}
 		}
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		if v.Opputfh != nil {
 			n += 4
 		}
-	case NFSOpnum4OpPutpubfh:
+	case NFSOpnum4Putpubfh:
 		if v.Opputpubfh != nil {
 			n += 4
 		}
-	case NFSOpnum4OpPutrootfh:
+	case NFSOpnum4Putrootfh:
 		if v.Opputrootfh != nil {
 			n += 4
 		}
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Read:
 		if v.Opread != nil {
 			n += 4
 			switch v.Opread.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 8
 				n += xdr.Padded(len(v.Opread.Resok4.Data))
 			default:
 			}
 		}
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		if v.Opreaddir != nil {
 			n += 4
 			switch v.Opreaddir.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 16
 				n += 24 * len(v.Opreaddir.Resok4.Reply.Entries)
 				for i4 := range v.Opreaddir.Resok4.Reply.Entries {
@@ -32959,51 +32959,51 @@ func (v *NFSResop4) XDRSize() int {
 			default:
 			}
 		}
-	case NFSOpnum4OpReadlink:
+	case NFSOpnum4Readlink:
 		if v.Opreadlink != nil {
 			n += 4
 			switch v.Opreadlink.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 4
 				n += xdr.Padded(len(v.Opreadlink.Resok4.Link))
 			default:
 			}
 		}
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Remove:
 		if v.Opremove != nil {
 			n += 4
 			switch v.Opremove.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 20
 			default:
 			}
 		}
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		if v.Oprename != nil {
 			n += 4
 			switch v.Oprename.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 40
 			default:
 			}
 		}
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		if v.Oprenew != nil {
 			n += 4
 		}
-	case NFSOpnum4OpRestorefh:
+	case NFSOpnum4Restorefh:
 		if v.Oprestorefh != nil {
 			n += 4
 		}
-	case NFSOpnum4OpSavefh:
+	case NFSOpnum4Savefh:
 		if v.Opsavefh != nil {
 			n += 4
 		}
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Secinfo:
 		if v.Opsecinfo != nil {
 			n += 4
 			switch v.Opsecinfo.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 4
 				n += 4 * len(v.Opsecinfo.Resok4)
 				for i6 := range v.Opsecinfo.Resok4 {
@@ -33017,46 +33017,46 @@ func (v *NFSResop4) XDRSize() int {
 			default:
 			}
 		}
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		if v.Opsetattr != nil {
 			n += 8
 			n += 4 * len(v.Opsetattr.Attrsset)
 		}
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		if v.Opsetclientid != nil {
 			n += 4
 			switch v.Opsetclientid.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 16
-			case Nfsstat4Nfs4errClidInuse:
+			case Nfsstat4ErrClidInuse:
 				n += 8
 				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))
 				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.RAddr))
 			default:
 			}
 		}
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm != nil {
 			n += 4
 		}
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		if v.Opverify != nil {
 			n += 4
 		}
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		if v.Opwrite != nil {
 			n += 4
 			switch v.Opwrite.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 16
 			default:
 			}
 		}
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner != nil {
 			n += 4
 		}
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 		if v.Opillegal != nil {
 			n += 4
 		}
@@ -33133,7 +33133,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
 	off += 4
 	switch v.Resop {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		if !v.Opaccess.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opaccess.Status)), 0, "nfs4.NFSResop4:Opaccess.Status")
 		}
@@ -33144,7 +33144,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opaccess.Status))
 		off += 4
 		switch v.Opaccess.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
@@ -33154,7 +33154,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		default:
 		}
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		if !v.Opclose.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opclose.Status)), 0, "nfs4.NFSResop4:Opclose.Status")
 		}
@@ -33165,7 +33165,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opclose.Status))
 		off += 4
 		switch v.Opclose.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Full()
 			}
@@ -33175,7 +33175,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		if !v.Opcommit.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcommit.Status)), 0, "nfs4.NFSResop4:Opcommit.Status")
 		}
@@ -33186,7 +33186,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcommit.Status))
 		off += 4
 		switch v.Opcommit.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
@@ -33195,7 +33195,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		default:
 		}
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		if !v.Opcreate.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcreate.Status)), 0, "nfs4.NFSResop4:Opcreate.Status")
 		}
@@ -33206,7 +33206,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcreate.Status))
 		off += 4
 		switch v.Opcreate.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if uint64(len(v.Opcreate.Resok4.Attrset)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opcreate.Resok4.Attrset)), 4294967295, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
 			}
@@ -33230,7 +33230,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 		default:
 		}
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		if !v.Opdelegpurge.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opdelegpurge.Status)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
@@ -33240,7 +33240,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opdelegpurge.Status))
 		off += 4
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		if !v.Opdelegreturn.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opdelegreturn.Status)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
@@ -33250,7 +33250,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opdelegreturn.Status))
 		off += 4
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		if v.Opgetattr == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opgetattr")
 		}
@@ -33264,7 +33264,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opgetattr.Status))
 		off += 4
 		switch v.Opgetattr.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
@@ -33295,7 +33295,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opgetattr.Resok4.ObjAttributes.AttrVals)
 		default:
 		}
-	case NFSOpnum4OpGetfh:
+	case NFSOpnum4Getfh:
 		if v.Opgetfh == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opgetfh")
 		}
@@ -33309,7 +33309,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opgetfh.Status))
 		off += 4
 		switch v.Opgetfh.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if len(v.Opgetfh.Resok4.Object) > 128 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetfh.Resok4.Object)), 128, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
 			}
@@ -33322,7 +33322,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opgetfh.Resok4.Object)
 		default:
 		}
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Link:
 		if v.Oplink == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplink")
 		}
@@ -33336,7 +33336,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplink.Status))
 		off += 4
 		switch v.Oplink.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Full()
 			}
@@ -33347,7 +33347,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 20
 		default:
 		}
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		if v.Oplock == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplock")
 		}
@@ -33361,7 +33361,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplock.Status))
 		off += 4
 		switch v.Oplock.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Full()
 			}
@@ -33369,7 +33369,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Resok4.LockStateid.Seqid)
 			copy(w[4:16], v.Oplock.Resok4.LockStateid.Other[:])
 			off += 16
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			if !v.Oplock.Denied.Locktype.Valid() {
 				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Oplock.Denied.Locktype)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
 			}
@@ -33389,7 +33389,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Oplock.Denied.Owner.Owner)
 		default:
 		}
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		if v.Oplockt == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplockt")
 		}
@@ -33403,7 +33403,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplockt.Status))
 		off += 4
 		switch v.Oplockt.Status {
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			if !v.Oplockt.Denied.Locktype.Valid() {
 				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Oplockt.Denied.Locktype)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
 			}
@@ -33421,10 +33421,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Oplockt.Denied.Owner.Owner)))
 			off += 32
 			off = xdr.PutOpaque(b, off, v.Oplockt.Denied.Owner.Owner)
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 		default:
 		}
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		if !v.Oplocku.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplocku.Status)), 0, "nfs4.NFSResop4:Oplocku.Status")
 		}
@@ -33435,7 +33435,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplocku.Status))
 		off += 4
 		switch v.Oplocku.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Full()
 			}
@@ -33445,7 +33445,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		if v.Oplookup == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplookup")
 		}
@@ -33458,7 +33458,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplookup.Status))
 		off += 4
-	case NFSOpnum4OpLookupp:
+	case NFSOpnum4Lookupp:
 		if v.Oplookupp == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplookupp")
 		}
@@ -33471,7 +33471,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplookupp.Status))
 		off += 4
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Nverify:
 		if v.Opnverify == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opnverify")
 		}
@@ -33484,7 +33484,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opnverify.Status))
 		off += 4
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		if v.Opopen == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen")
 		}
@@ -33498,7 +33498,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Status))
 		off += 4
 		switch v.Opopen.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if v.Opopen.Resok4 == nil {
 				return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen.Resok4")
 			}
@@ -33536,8 +33536,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
 			off += 4
 			switch v.Opopen.Resok4.Delegation.DelegationType {
-			case OpenDelegationType4OpenDelegateNone:
-			case OpenDelegationType4OpenDelegateRead:
+			case OpenDelegationType4None:
+			case OpenDelegationType4Read:
 				if uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
 					return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
 				}
@@ -33554,7 +33554,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)))
 				off += 36
 				off = xdr.PutOpaque(b, off, v.Opopen.Resok4.Delegation.Read.Permissions.Who)
-			case OpenDelegationType4OpenDelegateWrite:
+			case OpenDelegationType4Write:
 				if v.Opopen.Resok4.Delegation.Write == nil {
 					return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write")
 				}
@@ -33571,14 +33571,14 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				binary.BigEndian.PutUint32(w[20:24], uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby))
 				off += 24
 				switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
-				case LimitBy4NFSLimitSize:
+				case LimitBy4Size:
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Full()
 					}
 					w := b[off : off+8 : off+8]
 					binary.BigEndian.PutUint64(w[0:8], v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize)
 					off += 8
-				case LimitBy4NFSLimitBlocks:
+				case LimitBy4Blocks:
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Full()
 					}
@@ -33607,7 +33607,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 		default:
 		}
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		if v.Opopenattr == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopenattr")
 		}
@@ -33620,7 +33620,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopenattr.Status))
 		off += 4
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		if v.OpopenConfirm == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpopenConfirm")
 		}
@@ -33634,7 +33634,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpopenConfirm.Status))
 		off += 4
 		switch v.OpopenConfirm.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Full()
 			}
@@ -33644,7 +33644,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		if v.OpopenDowngrade == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpopenDowngrade")
 		}
@@ -33658,7 +33658,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpopenDowngrade.Status))
 		off += 4
 		switch v.OpopenDowngrade.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Full()
 			}
@@ -33668,7 +33668,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		if v.Opputfh == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opputfh")
 		}
@@ -33681,7 +33681,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opputfh.Status))
 		off += 4
-	case NFSOpnum4OpPutpubfh:
+	case NFSOpnum4Putpubfh:
 		if v.Opputpubfh == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opputpubfh")
 		}
@@ -33694,7 +33694,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opputpubfh.Status))
 		off += 4
-	case NFSOpnum4OpPutrootfh:
+	case NFSOpnum4Putrootfh:
 		if v.Opputrootfh == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opputrootfh")
 		}
@@ -33707,7 +33707,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opputrootfh.Status))
 		off += 4
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Read:
 		if v.Opread == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opread")
 		}
@@ -33721,7 +33721,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opread.Status))
 		off += 4
 		switch v.Opread.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if uint64(len(v.Opread.Resok4.Data)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opread.Resok4.Data)), 4294967295, "nfs4.NFSResop4:Opread.Resok4.Data")
 			}
@@ -33735,7 +33735,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opread.Resok4.Data)
 		default:
 		}
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		if v.Opreaddir == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opreaddir")
 		}
@@ -33749,7 +33749,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opreaddir.Status))
 		off += 4
 		switch v.Opreaddir.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
@@ -33806,7 +33806,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		default:
 		}
-	case NFSOpnum4OpReadlink:
+	case NFSOpnum4Readlink:
 		if v.Opreadlink == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opreadlink")
 		}
@@ -33820,7 +33820,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opreadlink.Status))
 		off += 4
 		switch v.Opreadlink.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if uint64(len(v.Opreadlink.Resok4.Link)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opreadlink.Resok4.Link)), 4294967295, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
 			}
@@ -33833,7 +33833,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opreadlink.Resok4.Link)
 		default:
 		}
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Remove:
 		if v.Opremove == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opremove")
 		}
@@ -33847,7 +33847,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opremove.Status))
 		off += 4
 		switch v.Opremove.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Full()
 			}
@@ -33858,7 +33858,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 20
 		default:
 		}
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		if v.Oprename == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oprename")
 		}
@@ -33872,7 +33872,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oprename.Status))
 		off += 4
 		switch v.Oprename.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 40) {
 				return 0, xdr.Full()
 			}
@@ -33886,7 +33886,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 40
 		default:
 		}
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		if v.Oprenew == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oprenew")
 		}
@@ -33899,7 +33899,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oprenew.Status))
 		off += 4
-	case NFSOpnum4OpRestorefh:
+	case NFSOpnum4Restorefh:
 		if v.Oprestorefh == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oprestorefh")
 		}
@@ -33912,7 +33912,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oprestorefh.Status))
 		off += 4
-	case NFSOpnum4OpSavefh:
+	case NFSOpnum4Savefh:
 		if v.Opsavefh == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsavefh")
 		}
@@ -33925,7 +33925,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opsavefh.Status))
 		off += 4
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Secinfo:
 		if v.Opsecinfo == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsecinfo")
 		}
@@ -33939,7 +33939,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opsecinfo.Status))
 		off += 4
 		switch v.Opsecinfo.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if uint64(len(v.Opsecinfo.Resok4)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsecinfo.Resok4)), 4294967295, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
@@ -33982,7 +33982,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 		default:
 		}
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		if v.Opsetattr == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsetattr")
 		}
@@ -34008,7 +34008,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], s7[i7])
 			off += 4
 		}
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		if v.Opsetclientid == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsetclientid")
 		}
@@ -34022,7 +34022,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opsetclientid.Status))
 		off += 4
 		switch v.Opsetclientid.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Full()
 			}
@@ -34030,7 +34030,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.Opsetclientid.Resok4.Clientid))
 			copy(w[8:16], v.Opsetclientid.Resok4.SetclientidConfirm[:])
 			off += 16
-		case Nfsstat4Nfs4errClidInuse:
+		case Nfsstat4ErrClidInuse:
 			if uint64(len(v.Opsetclientid.ClientUsing.RNetid)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetclientid.ClientUsing.RNetid)), 4294967295, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
 			}
@@ -34050,7 +34050,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opsetclientid.ClientUsing.RAddr)
 		default:
 		}
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpsetclientidConfirm")
 		}
@@ -34063,7 +34063,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpsetclientidConfirm.Status))
 		off += 4
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		if v.Opverify == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opverify")
 		}
@@ -34076,7 +34076,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opverify.Status))
 		off += 4
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		if v.Opwrite == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opwrite")
 		}
@@ -34090,7 +34090,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opwrite.Status))
 		off += 4
 		switch v.Opwrite.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if !v.Opwrite.Resok4.Committed.Valid() {
 				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opwrite.Resok4.Committed)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
 			}
@@ -34104,7 +34104,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpreleaseLockowner")
 		}
@@ -34117,7 +34117,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpreleaseLockowner.Status))
 		off += 4
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 		if v.Opillegal == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opillegal")
 		}
@@ -34152,87 +34152,87 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Resop {
 		switch v.Resop {
-		case NFSOpnum4OpAccess:
+		case NFSOpnum4Access:
 			v.Opaccess.ResetXDR()
-		case NFSOpnum4OpClose:
+		case NFSOpnum4Close:
 			v.Opclose.ResetXDR()
-		case NFSOpnum4OpCommit:
+		case NFSOpnum4Commit:
 			v.Opcommit.ResetXDR()
-		case NFSOpnum4OpCreate:
+		case NFSOpnum4Create:
 			v.Opcreate.ResetXDR()
-		case NFSOpnum4OpDelegpurge:
+		case NFSOpnum4Delegpurge:
 			v.Opdelegpurge.ResetXDR()
-		case NFSOpnum4OpDelegreturn:
+		case NFSOpnum4Delegreturn:
 			v.Opdelegreturn.ResetXDR()
-		case NFSOpnum4OpGetattr:
+		case NFSOpnum4Getattr:
 			v.Opgetattr = nil
-		case NFSOpnum4OpGetfh:
+		case NFSOpnum4Getfh:
 			v.Opgetfh = nil
-		case NFSOpnum4OpLink:
+		case NFSOpnum4Link:
 			v.Oplink = nil
-		case NFSOpnum4OpLock:
+		case NFSOpnum4Lock:
 			v.Oplock = nil
-		case NFSOpnum4OpLockt:
+		case NFSOpnum4Lockt:
 			v.Oplockt = nil
-		case NFSOpnum4OpLocku:
+		case NFSOpnum4Locku:
 			v.Oplocku.ResetXDR()
-		case NFSOpnum4OpLookup:
+		case NFSOpnum4Lookup:
 			v.Oplookup = nil
-		case NFSOpnum4OpLookupp:
+		case NFSOpnum4Lookupp:
 			v.Oplookupp = nil
-		case NFSOpnum4OpNverify:
+		case NFSOpnum4Nverify:
 			v.Opnverify = nil
-		case NFSOpnum4OpOpen:
+		case NFSOpnum4Open:
 			v.Opopen = nil
-		case NFSOpnum4OpOpenattr:
+		case NFSOpnum4Openattr:
 			v.Opopenattr = nil
-		case NFSOpnum4OpOpenConfirm:
+		case NFSOpnum4OpenConfirm:
 			v.OpopenConfirm = nil
-		case NFSOpnum4OpOpenDowngrade:
+		case NFSOpnum4OpenDowngrade:
 			v.OpopenDowngrade = nil
-		case NFSOpnum4OpPutfh:
+		case NFSOpnum4Putfh:
 			v.Opputfh = nil
-		case NFSOpnum4OpPutpubfh:
+		case NFSOpnum4Putpubfh:
 			v.Opputpubfh = nil
-		case NFSOpnum4OpPutrootfh:
+		case NFSOpnum4Putrootfh:
 			v.Opputrootfh = nil
-		case NFSOpnum4OpRead:
+		case NFSOpnum4Read:
 			v.Opread = nil
-		case NFSOpnum4OpReaddir:
+		case NFSOpnum4Readdir:
 			v.Opreaddir = nil
-		case NFSOpnum4OpReadlink:
+		case NFSOpnum4Readlink:
 			v.Opreadlink = nil
-		case NFSOpnum4OpRemove:
+		case NFSOpnum4Remove:
 			v.Opremove = nil
-		case NFSOpnum4OpRename:
+		case NFSOpnum4Rename:
 			v.Oprename = nil
-		case NFSOpnum4OpRenew:
+		case NFSOpnum4Renew:
 			v.Oprenew = nil
-		case NFSOpnum4OpRestorefh:
+		case NFSOpnum4Restorefh:
 			v.Oprestorefh = nil
-		case NFSOpnum4OpSavefh:
+		case NFSOpnum4Savefh:
 			v.Opsavefh = nil
-		case NFSOpnum4OpSecinfo:
+		case NFSOpnum4Secinfo:
 			v.Opsecinfo = nil
-		case NFSOpnum4OpSetattr:
+		case NFSOpnum4Setattr:
 			v.Opsetattr = nil
-		case NFSOpnum4OpSetclientid:
+		case NFSOpnum4Setclientid:
 			v.Opsetclientid = nil
-		case NFSOpnum4OpSetclientidConfirm:
+		case NFSOpnum4SetclientidConfirm:
 			v.OpsetclientidConfirm = nil
-		case NFSOpnum4OpVerify:
+		case NFSOpnum4Verify:
 			v.Opverify = nil
-		case NFSOpnum4OpWrite:
+		case NFSOpnum4Write:
 			v.Opwrite = nil
-		case NFSOpnum4OpReleaseLockowner:
+		case NFSOpnum4ReleaseLockowner:
 			v.OpreleaseLockowner = nil
-		case NFSOpnum4OpIllegal:
+		case NFSOpnum4Illegal:
 			v.Opillegal = nil
 		}
 		v.Resop = kind
 	}
 	switch kind {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		var kind2 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
@@ -34246,14 +34246,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind2 != v.Opaccess.Status {
 			switch v.Opaccess.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opaccess.Resok4.ResetXDR()
 			default:
 			}
 			v.Opaccess.Status = kind2
 		}
 		switch kind2 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opaccess.Resok4.Supported")
 			}
@@ -34263,7 +34263,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 8
 		default:
 		}
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		var kind3 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
@@ -34277,14 +34277,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind3 != v.Opclose.Status {
 			switch v.Opclose.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opclose.OpenStateid.ResetXDR()
 			default:
 			}
 			v.Opclose.Status = kind3
 		}
 		switch kind3 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Opclose.OpenStateid.Seqid")
 			}
@@ -34294,7 +34294,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		var kind4 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
@@ -34308,14 +34308,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind4 != v.Opcommit.Status {
 			switch v.Opcommit.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opcommit.Resok4.ResetXDR()
 			default:
 			}
 			v.Opcommit.Status = kind4
 		}
 		switch kind4 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opcommit.Resok4.Writeverf")
 			}
@@ -34324,7 +34324,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 8
 		default:
 		}
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		var kind5 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
@@ -34338,14 +34338,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind5 != v.Opcreate.Status {
 			switch v.Opcreate.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opcreate.Resok4.ResetXDR()
 			default:
 			}
 			v.Opcreate.Status = kind5
 		}
 		switch kind5 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 24) {
 				return 0, xdr.Short(b, off, 24, "nfs4.NFSResop4:Opcreate.Resok4.Cinfo.Atomic")
 			}
@@ -34373,7 +34373,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		default:
 		}
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
@@ -34384,7 +34384,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opdelegpurge.Status = enum6
 		off += 4
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
@@ -34395,8 +34395,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opdelegreturn.Status = enum7
 		off += 4
-	case NFSOpnum4OpGetattr:
-		if v.Opgetattr, err = xdr.New[GETATTR4res](d, 56, off); err != nil {
+	case NFSOpnum4Getattr:
+		if v.Opgetattr, err = xdr.New[Getattr4Res](d, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opgetattr")
 		}
 		var kind6 Nfsstat4
@@ -34412,14 +34412,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind6 != v.Opgetattr.Status {
 			switch v.Opgetattr.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opgetattr.Resok4.ResetXDR()
 			default:
 			}
 			v.Opgetattr.Status = kind6
 		}
 		switch kind6 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
@@ -34454,8 +34454,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n3))
 		default:
 		}
-	case NFSOpnum4OpGetfh:
-		if v.Opgetfh, err = xdr.New[GETFH4res](d, 32, off); err != nil {
+	case NFSOpnum4Getfh:
+		if v.Opgetfh, err = xdr.New[Getfh4Res](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opgetfh")
 		}
 		var kind7 Nfsstat4
@@ -34471,14 +34471,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind7 != v.Opgetfh.Status {
 			switch v.Opgetfh.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opgetfh.Resok4.ResetXDR()
 			default:
 			}
 			v.Opgetfh.Status = kind7
 		}
 		switch kind7 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
 			}
@@ -34498,8 +34498,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n4))
 		default:
 		}
-	case NFSOpnum4OpLink:
-		if v.Oplink, err = xdr.New[LINK4res](d, 32, off); err != nil {
+	case NFSOpnum4Link:
+		if v.Oplink, err = xdr.New[Link4Res](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplink")
 		}
 		var kind8 Nfsstat4
@@ -34515,14 +34515,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind8 != v.Oplink.Status {
 			switch v.Oplink.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Oplink.Resok4.ResetXDR()
 			default:
 			}
 			v.Oplink.Status = kind8
 		}
 		switch kind8 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSResop4:Oplink.Resok4.Cinfo.Atomic")
 			}
@@ -34537,8 +34537,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 20
 		default:
 		}
-	case NFSOpnum4OpLock:
-		if v.Oplock, err = xdr.New[LOCK4res](d, 80, off); err != nil {
+	case NFSOpnum4Lock:
+		if v.Oplock, err = xdr.New[Lock4Res](d, 80, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplock")
 		}
 		var kind9 Nfsstat4
@@ -34554,16 +34554,16 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind9 != v.Oplock.Status {
 			switch v.Oplock.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Oplock.Resok4.ResetXDR()
-			case Nfsstat4Nfs4errDenied:
+			case Nfsstat4ErrDenied:
 				v.Oplock.Denied.ResetXDR()
 			default:
 			}
 			v.Oplock.Status = kind9
 		}
 		switch kind9 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.LockStateid.Seqid")
 			}
@@ -34571,7 +34571,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Oplock.Resok4.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 			copy(v.Oplock.Resok4.LockStateid.Other[:], w[4:16])
 			off += 16
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			if xdr.Lacks(b, off, 32) {
 				return 0, xdr.Short(b, off, 32, "nfs4.NFSResop4:Oplock.Denied.Offset")
 			}
@@ -34599,8 +34599,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n5))
 		default:
 		}
-	case NFSOpnum4OpLockt:
-		if v.Oplockt, err = xdr.New[LOCKT4res](d, 64, off); err != nil {
+	case NFSOpnum4Lockt:
+		if v.Oplockt, err = xdr.New[Lockt4Res](d, 64, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplockt")
 		}
 		var kind10 Nfsstat4
@@ -34616,15 +34616,15 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind10 != v.Oplockt.Status {
 			switch v.Oplockt.Status {
-			case Nfsstat4Nfs4errDenied:
+			case Nfsstat4ErrDenied:
 				v.Oplockt.Denied.ResetXDR()
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 			default:
 			}
 			v.Oplockt.Status = kind10
 		}
 		switch kind10 {
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			if xdr.Lacks(b, off, 32) {
 				return 0, xdr.Short(b, off, 32, "nfs4.NFSResop4:Oplockt.Denied.Offset")
 			}
@@ -34650,10 +34650,10 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Oplockt.Denied.Owner.Owner = d.Bytes(b[off : off+int(n6) : off+int(n6)])
 			off += xdr.Padded(int(n6))
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 		default:
 		}
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		var kind11 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
@@ -34667,14 +34667,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind11 != v.Oplocku.Status {
 			switch v.Oplocku.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Oplocku.LockStateid.ResetXDR()
 			default:
 			}
 			v.Oplocku.Status = kind11
 		}
 		switch kind11 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Oplocku.LockStateid.Seqid")
 			}
@@ -34684,8 +34684,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpLookup:
-		if v.Oplookup, err = xdr.New[LOOKUP4res](d, 4, off); err != nil {
+	case NFSOpnum4Lookup:
+		if v.Oplookup, err = xdr.New[Lookup4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplookup")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -34698,8 +34698,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oplookup.Status = enum16
 		off += 4
-	case NFSOpnum4OpLookupp:
-		if v.Oplookupp, err = xdr.New[LOOKUPP4res](d, 4, off); err != nil {
+	case NFSOpnum4Lookupp:
+		if v.Oplookupp, err = xdr.New[Lookupp4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplookupp")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -34712,8 +34712,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oplookupp.Status = enum17
 		off += 4
-	case NFSOpnum4OpNverify:
-		if v.Opnverify, err = xdr.New[NVERIFY4res](d, 4, off); err != nil {
+	case NFSOpnum4Nverify:
+		if v.Opnverify, err = xdr.New[Nverify4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opnverify")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -34726,8 +34726,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opnverify.Status = enum18
 		off += 4
-	case NFSOpnum4OpOpen:
-		if v.Opopen, err = xdr.New[OPEN4res](d, 16, off); err != nil {
+	case NFSOpnum4Open:
+		if v.Opopen, err = xdr.New[Open4Res](d, 16, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opopen")
 		}
 		var kind12 Nfsstat4
@@ -34743,15 +34743,15 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind12 != v.Opopen.Status {
 			switch v.Opopen.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opopen.Resok4 = nil
 			default:
 			}
 			v.Opopen.Status = kind12
 		}
 		switch kind12 {
-		case Nfsstat4Nfs4Ok:
-			if v.Opopen.Resok4, err = xdr.New[OPEN4resok](d, 152, off); err != nil {
+		case Nfsstat4OK:
+			if v.Opopen.Resok4, err = xdr.New[Open4Resok](d, 152, off); err != nil {
 				return 0, xdr.In(err, "nfs4.NFSResop4:Opopen.Resok4")
 			}
 			if xdr.Lacks(b, off, 44) {
@@ -34795,17 +34795,17 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 			if kind13 != v.Opopen.Resok4.Delegation.DelegationType {
 				switch v.Opopen.Resok4.Delegation.DelegationType {
-				case OpenDelegationType4OpenDelegateNone:
-				case OpenDelegationType4OpenDelegateRead:
+				case OpenDelegationType4None:
+				case OpenDelegationType4Read:
 					v.Opopen.Resok4.Delegation.Read.ResetXDR()
-				case OpenDelegationType4OpenDelegateWrite:
+				case OpenDelegationType4Write:
 					v.Opopen.Resok4.Delegation.Write = nil
 				}
 				v.Opopen.Resok4.Delegation.DelegationType = kind13
 			}
 			switch kind13 {
-			case OpenDelegationType4OpenDelegateNone:
-			case OpenDelegationType4OpenDelegateRead:
+			case OpenDelegationType4None:
+			case OpenDelegationType4Read:
 				if xdr.Lacks(b, off, 36) {
 					return 0, xdr.Short(b, off, 36, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Stateid.Seqid")
 				}
@@ -34830,7 +34830,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				}
 				v.Opopen.Resok4.Delegation.Read.Permissions.Who = d.Bytes(b[off : off+int(n8) : off+int(n8)])
 				off += xdr.Padded(int(n8))
-			case OpenDelegationType4OpenDelegateWrite:
+			case OpenDelegationType4Write:
 				if v.Opopen.Resok4.Delegation.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
 					return 0, xdr.In(err, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write")
 				}
@@ -34854,22 +34854,22 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				off += 24
 				if kind14 != v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
 					switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
-					case LimitBy4NFSLimitSize:
+					case LimitBy4Size:
 						v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize = 0
-					case LimitBy4NFSLimitBlocks:
+					case LimitBy4Blocks:
 						v.Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.ResetXDR()
 					}
 					v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby = kind14
 				}
 				switch kind14 {
-				case LimitBy4NFSLimitSize:
+				case LimitBy4Size:
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize")
 					}
 					w := b[off : off+8 : off+8]
 					v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
 					off += 8
-				case LimitBy4NFSLimitBlocks:
+				case LimitBy4Blocks:
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
 					}
@@ -34902,8 +34902,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		default:
 		}
-	case NFSOpnum4OpOpenattr:
-		if v.Opopenattr, err = xdr.New[OPENATTR4res](d, 4, off); err != nil {
+	case NFSOpnum4Openattr:
+		if v.Opopenattr, err = xdr.New[Openattr4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opopenattr")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -34916,8 +34916,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opopenattr.Status = enum22
 		off += 4
-	case NFSOpnum4OpOpenConfirm:
-		if v.OpopenConfirm, err = xdr.New[OpenCONFIRM4res](d, 20, off); err != nil {
+	case NFSOpnum4OpenConfirm:
+		if v.OpopenConfirm, err = xdr.New[OpenConfirm4Res](d, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpopenConfirm")
 		}
 		var kind15 Nfsstat4
@@ -34933,14 +34933,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind15 != v.OpopenConfirm.Status {
 			switch v.OpopenConfirm.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.OpopenConfirm.Resok4.ResetXDR()
 			default:
 			}
 			v.OpopenConfirm.Status = kind15
 		}
 		switch kind15 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.OpenStateid.Seqid")
 			}
@@ -34950,8 +34950,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpOpenDowngrade:
-		if v.OpopenDowngrade, err = xdr.New[OpenDOWNGRADE4res](d, 20, off); err != nil {
+	case NFSOpnum4OpenDowngrade:
+		if v.OpopenDowngrade, err = xdr.New[OpenDowngrade4Res](d, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpopenDowngrade")
 		}
 		var kind16 Nfsstat4
@@ -34967,14 +34967,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind16 != v.OpopenDowngrade.Status {
 			switch v.OpopenDowngrade.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.OpopenDowngrade.Resok4.ResetXDR()
 			default:
 			}
 			v.OpopenDowngrade.Status = kind16
 		}
 		switch kind16 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.OpenStateid.Seqid")
 			}
@@ -34984,8 +34984,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpPutfh:
-		if v.Opputfh, err = xdr.New[PUTFH4res](d, 4, off); err != nil {
+	case NFSOpnum4Putfh:
+		if v.Opputfh, err = xdr.New[Putfh4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opputfh")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -34998,8 +34998,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opputfh.Status = enum25
 		off += 4
-	case NFSOpnum4OpPutpubfh:
-		if v.Opputpubfh, err = xdr.New[PUTPUBFH4res](d, 4, off); err != nil {
+	case NFSOpnum4Putpubfh:
+		if v.Opputpubfh, err = xdr.New[Putpubfh4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opputpubfh")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35012,8 +35012,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opputpubfh.Status = enum26
 		off += 4
-	case NFSOpnum4OpPutrootfh:
-		if v.Opputrootfh, err = xdr.New[PUTROOTFH4res](d, 4, off); err != nil {
+	case NFSOpnum4Putrootfh:
+		if v.Opputrootfh, err = xdr.New[Putrootfh4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opputrootfh")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35026,8 +35026,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opputrootfh.Status = enum27
 		off += 4
-	case NFSOpnum4OpRead:
-		if v.Opread, err = xdr.New[READ4res](d, 40, off); err != nil {
+	case NFSOpnum4Read:
+		if v.Opread, err = xdr.New[Read4Res](d, 40, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opread")
 		}
 		var kind17 Nfsstat4
@@ -35043,14 +35043,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind17 != v.Opread.Status {
 			switch v.Opread.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opread.Resok4.ResetXDR()
 			default:
 			}
 			v.Opread.Status = kind17
 		}
 		switch kind17 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opread.Resok4.EOF")
 			}
@@ -35072,8 +35072,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n10))
 		default:
 		}
-	case NFSOpnum4OpReaddir:
-		if v.Opreaddir, err = xdr.New[READDIR4res](d, 48, off); err != nil {
+	case NFSOpnum4Readdir:
+		if v.Opreaddir, err = xdr.New[Readdir4Res](d, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opreaddir")
 		}
 		var kind18 Nfsstat4
@@ -35089,14 +35089,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind18 != v.Opreaddir.Status {
 			switch v.Opreaddir.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opreaddir.Resok4.ResetXDR()
 			default:
 			}
 			v.Opreaddir.Status = kind18
 		}
 		switch kind18 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 12) {
 				return 0, xdr.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Cookieverf")
 			}
@@ -35183,8 +35183,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 		default:
 		}
-	case NFSOpnum4OpReadlink:
-		if v.Opreadlink, err = xdr.New[READLINK4res](d, 32, off); err != nil {
+	case NFSOpnum4Readlink:
+		if v.Opreadlink, err = xdr.New[Readlink4Res](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opreadlink")
 		}
 		var kind19 Nfsstat4
@@ -35200,14 +35200,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind19 != v.Opreadlink.Status {
 			switch v.Opreadlink.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opreadlink.Resok4.ResetXDR()
 			default:
 			}
 			v.Opreadlink.Status = kind19
 		}
 		switch kind19 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
 			}
@@ -35224,8 +35224,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n14))
 		default:
 		}
-	case NFSOpnum4OpRemove:
-		if v.Opremove, err = xdr.New[REMOVE4res](d, 32, off); err != nil {
+	case NFSOpnum4Remove:
+		if v.Opremove, err = xdr.New[Remove4Res](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opremove")
 		}
 		var kind20 Nfsstat4
@@ -35241,14 +35241,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind20 != v.Opremove.Status {
 			switch v.Opremove.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opremove.Resok4.ResetXDR()
 			default:
 			}
 			v.Opremove.Status = kind20
 		}
 		switch kind20 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSResop4:Opremove.Resok4.Cinfo.Atomic")
 			}
@@ -35263,8 +35263,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 20
 		default:
 		}
-	case NFSOpnum4OpRename:
-		if v.Oprename, err = xdr.New[RENAME4res](d, 56, off); err != nil {
+	case NFSOpnum4Rename:
+		if v.Oprename, err = xdr.New[Rename4Res](d, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oprename")
 		}
 		var kind21 Nfsstat4
@@ -35280,14 +35280,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind21 != v.Oprename.Status {
 			switch v.Oprename.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Oprename.Resok4.ResetXDR()
 			default:
 			}
 			v.Oprename.Status = kind21
 		}
 		switch kind21 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 40) {
 				return 0, xdr.Short(b, off, 40, "nfs4.NFSResop4:Oprename.Resok4.SourceCinfo.Atomic")
 			}
@@ -35309,8 +35309,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 40
 		default:
 		}
-	case NFSOpnum4OpRenew:
-		if v.Oprenew, err = xdr.New[RENEW4res](d, 4, off); err != nil {
+	case NFSOpnum4Renew:
+		if v.Oprenew, err = xdr.New[Renew4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oprenew")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35323,8 +35323,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oprenew.Status = enum33
 		off += 4
-	case NFSOpnum4OpRestorefh:
-		if v.Oprestorefh, err = xdr.New[RESTOREFH4res](d, 4, off); err != nil {
+	case NFSOpnum4Restorefh:
+		if v.Oprestorefh, err = xdr.New[Restorefh4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oprestorefh")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35337,8 +35337,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Oprestorefh.Status = enum34
 		off += 4
-	case NFSOpnum4OpSavefh:
-		if v.Opsavefh, err = xdr.New[SAVEFH4res](d, 4, off); err != nil {
+	case NFSOpnum4Savefh:
+		if v.Opsavefh, err = xdr.New[Savefh4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsavefh")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35351,8 +35351,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opsavefh.Status = enum35
 		off += 4
-	case NFSOpnum4OpSecinfo:
-		if v.Opsecinfo, err = xdr.New[SECINFO4res](d, 32, off); err != nil {
+	case NFSOpnum4Secinfo:
+		if v.Opsecinfo, err = xdr.New[Secinfo4Res](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsecinfo")
 		}
 		var kind22 Nfsstat4
@@ -35368,14 +35368,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind22 != v.Opsecinfo.Status {
 			switch v.Opsecinfo.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opsecinfo.Resok4 = v.Opsecinfo.Resok4[:0]
 			default:
 			}
 			v.Opsecinfo.Status = kind22
 		}
 		switch kind22 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
@@ -35438,8 +35438,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		default:
 		}
-	case NFSOpnum4OpSetattr:
-		if v.Opsetattr, err = xdr.New[SETATTR4res](d, 32, off); err != nil {
+	case NFSOpnum4Setattr:
+		if v.Opsetattr, err = xdr.New[Setattr4Res](d, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsetattr")
 		}
 		if xdr.Lacks(b, off, 8) {
@@ -35465,8 +35465,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			s6[i7] = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
-	case NFSOpnum4OpSetclientid:
-		if v.Opsetclientid, err = xdr.New[SETCLIENTID4res](d, 72, off); err != nil {
+	case NFSOpnum4Setclientid:
+		if v.Opsetclientid, err = xdr.New[Setclientid4Res](d, 72, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsetclientid")
 		}
 		var kind24 Nfsstat4
@@ -35482,16 +35482,16 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind24 != v.Opsetclientid.Status {
 			switch v.Opsetclientid.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opsetclientid.Resok4.ResetXDR()
-			case Nfsstat4Nfs4errClidInuse:
+			case Nfsstat4ErrClidInuse:
 				v.Opsetclientid.ClientUsing.ResetXDR()
 			default:
 			}
 			v.Opsetclientid.Status = kind24
 		}
 		switch kind24 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Opsetclientid.Resok4.Clientid")
 			}
@@ -35499,7 +35499,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opsetclientid.Resok4.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
 			copy(v.Opsetclientid.Resok4.SetclientidConfirm[:], w[8:16])
 			off += 16
-		case Nfsstat4Nfs4errClidInuse:
+		case Nfsstat4ErrClidInuse:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
 			}
@@ -35530,8 +35530,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n19))
 		default:
 		}
-	case NFSOpnum4OpSetclientidConfirm:
-		if v.OpsetclientidConfirm, err = xdr.New[SetclientidCONFIRM4res](d, 4, off); err != nil {
+	case NFSOpnum4SetclientidConfirm:
+		if v.OpsetclientidConfirm, err = xdr.New[SetclientidConfirm4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpsetclientidConfirm")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35544,8 +35544,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.OpsetclientidConfirm.Status = enum40
 		off += 4
-	case NFSOpnum4OpVerify:
-		if v.Opverify, err = xdr.New[VERIFY4res](d, 4, off); err != nil {
+	case NFSOpnum4Verify:
+		if v.Opverify, err = xdr.New[Verify4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opverify")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35558,8 +35558,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opverify.Status = enum41
 		off += 4
-	case NFSOpnum4OpWrite:
-		if v.Opwrite, err = xdr.New[WRITE4res](d, 20, off); err != nil {
+	case NFSOpnum4Write:
+		if v.Opwrite, err = xdr.New[Write4Res](d, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opwrite")
 		}
 		var kind25 Nfsstat4
@@ -35575,14 +35575,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind25 != v.Opwrite.Status {
 			switch v.Opwrite.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opwrite.Resok4.ResetXDR()
 			default:
 			}
 			v.Opwrite.Status = kind25
 		}
 		switch kind25 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Opwrite.Resok4.Count")
 			}
@@ -35597,8 +35597,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpReleaseLockowner:
-		if v.OpreleaseLockowner, err = xdr.New[ReleaseLOCKOWNER4res](d, 4, off); err != nil {
+	case NFSOpnum4ReleaseLockowner:
+		if v.OpreleaseLockowner, err = xdr.New[ReleaseLockowner4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpreleaseLockowner")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35611,8 +35611,8 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.OpreleaseLockowner.Status = enum44
 		off += 4
-	case NFSOpnum4OpIllegal:
-		if v.Opillegal, err = xdr.New[ILLEGAL4res](d, 4, off); err != nil {
+	case NFSOpnum4Illegal:
+		if v.Opillegal, err = xdr.New[Illegal4Res](d, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opillegal")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -35645,7 +35645,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	kind = enum
 	off += 4
 	switch kind {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		var kind2 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
@@ -35658,14 +35658,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind2 = enum2
 		off += 4
 		switch kind2 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opaccess.Resok4.Supported")
 			}
 			off += 8
 		default:
 		}
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		var kind3 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
@@ -35678,14 +35678,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind3 = enum3
 		off += 4
 		switch kind3 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Opclose.OpenStateid.Seqid")
 			}
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		var kind4 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
@@ -35698,14 +35698,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind4 = enum4
 		off += 4
 		switch kind4 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opcommit.Resok4.Writeverf")
 			}
 			off += 8
 		default:
 		}
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		var kind5 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
@@ -35718,7 +35718,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind5 = enum5
 		off += 4
 		switch kind5 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 24) {
 				return 0, xdr.Short(b, off, 24, "nfs4.NFSResop4:Opcreate.Resok4.Cinfo.Atomic")
 			}
@@ -35735,7 +35735,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += int(n) * 4
 		default:
 		}
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
@@ -35745,7 +35745,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
 		off += 4
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
@@ -35755,7 +35755,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
 		off += 4
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		var kind6 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Status")
@@ -35768,7 +35768,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind6 = enum8
 		off += 4
 		switch kind6 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
@@ -35794,7 +35794,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n3))
 		default:
 		}
-	case NFSOpnum4OpGetfh:
+	case NFSOpnum4Getfh:
 		var kind7 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Status")
@@ -35807,7 +35807,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind7 = enum9
 		off += 4
 		switch kind7 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
 			}
@@ -35826,7 +35826,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n4))
 		default:
 		}
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Link:
 		var kind8 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplink.Status")
@@ -35839,7 +35839,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind8 = enum10
 		off += 4
 		switch kind8 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSResop4:Oplink.Resok4.Cinfo.Atomic")
 			}
@@ -35851,7 +35851,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += 20
 		default:
 		}
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		var kind9 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplock.Status")
@@ -35864,12 +35864,12 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind9 = enum11
 		off += 4
 		switch kind9 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.LockStateid.Seqid")
 			}
 			off += 16
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			if xdr.Lacks(b, off, 32) {
 				return 0, xdr.Short(b, off, 32, "nfs4.NFSResop4:Oplock.Denied.Offset")
 			}
@@ -35892,7 +35892,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n5))
 		default:
 		}
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		var kind10 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplockt.Status")
@@ -35905,7 +35905,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind10 = enum13
 		off += 4
 		switch kind10 {
-		case Nfsstat4Nfs4errDenied:
+		case Nfsstat4ErrDenied:
 			if xdr.Lacks(b, off, 32) {
 				return 0, xdr.Short(b, off, 32, "nfs4.NFSResop4:Oplockt.Denied.Offset")
 			}
@@ -35926,10 +35926,10 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n6), xdr.PadBits(b, off, int(n6)), 0, "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
 			}
 			off += xdr.Padded(int(n6))
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 		default:
 		}
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		var kind11 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
@@ -35942,14 +35942,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind11 = enum15
 		off += 4
 		switch kind11 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Oplocku.LockStateid.Seqid")
 			}
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookup.Status")
 		}
@@ -35959,7 +35959,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs4.NFSResop4:Oplookup.Status")
 		}
 		off += 4
-	case NFSOpnum4OpLookupp:
+	case NFSOpnum4Lookupp:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookupp.Status")
 		}
@@ -35969,7 +35969,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:Oplookupp.Status")
 		}
 		off += 4
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Nverify:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opnverify.Status")
 		}
@@ -35979,7 +35979,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opnverify.Status")
 		}
 		off += 4
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		var kind12 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Status")
@@ -35992,7 +35992,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind12 = enum19
 		off += 4
 		switch kind12 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 44) {
 				return 0, xdr.Short(b, off, 44, "nfs4.NFSResop4:Opopen.Resok4.Stateid.Seqid")
 			}
@@ -36019,8 +36019,8 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			kind13 = enum20
 			off += 4
 			switch kind13 {
-			case OpenDelegationType4OpenDelegateNone:
-			case OpenDelegationType4OpenDelegateRead:
+			case OpenDelegationType4None:
+			case OpenDelegationType4Read:
 				if xdr.Lacks(b, off, 36) {
 					return 0, xdr.Short(b, off, 36, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Stateid.Seqid")
 				}
@@ -36038,7 +36038,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 					return 0, xdr.Fail(xdr.CodePadding, off+int(n8), xdr.PadBits(b, off, int(n8)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
 				}
 				off += xdr.Padded(int(n8))
-			case OpenDelegationType4OpenDelegateWrite:
+			case OpenDelegationType4Write:
 				var kind14 LimitBy4
 				if xdr.Lacks(b, off, 24) {
 					return 0, xdr.Short(b, off, 24, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Stateid.Seqid")
@@ -36055,12 +36055,12 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				kind14 = enum21
 				off += 24
 				switch kind14 {
-				case LimitBy4NFSLimitSize:
+				case LimitBy4Size:
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize")
 					}
 					off += 8
-				case LimitBy4NFSLimitBlocks:
+				case LimitBy4Blocks:
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks")
 					}
@@ -36086,7 +36086,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 		default:
 		}
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopenattr.Status")
 		}
@@ -36096,7 +36096,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum22)), 0, "nfs4.NFSResop4:Opopenattr.Status")
 		}
 		off += 4
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		var kind15 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenConfirm.Status")
@@ -36109,14 +36109,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind15 = enum23
 		off += 4
 		switch kind15 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.OpenStateid.Seqid")
 			}
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		var kind16 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenDowngrade.Status")
@@ -36129,14 +36129,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind16 = enum24
 		off += 4
 		switch kind16 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.OpenStateid.Seqid")
 			}
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputfh.Status")
 		}
@@ -36146,7 +36146,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum25)), 0, "nfs4.NFSResop4:Opputfh.Status")
 		}
 		off += 4
-	case NFSOpnum4OpPutpubfh:
+	case NFSOpnum4Putpubfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
@@ -36156,7 +36156,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum26)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
 		off += 4
-	case NFSOpnum4OpPutrootfh:
+	case NFSOpnum4Putrootfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
@@ -36166,7 +36166,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum27)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
 		off += 4
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Read:
 		var kind17 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opread.Status")
@@ -36179,7 +36179,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind17 = enum28
 		off += 4
 		switch kind17 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opread.Resok4.EOF")
 			}
@@ -36199,7 +36199,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n10))
 		default:
 		}
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		var kind18 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Status")
@@ -36212,7 +36212,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind18 = enum29
 		off += 4
 		switch kind18 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 12) {
 				return 0, xdr.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Cookieverf")
 			}
@@ -36279,7 +36279,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += 4
 		default:
 		}
-	case NFSOpnum4OpReadlink:
+	case NFSOpnum4Readlink:
 		var kind19 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Status")
@@ -36292,7 +36292,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind19 = enum30
 		off += 4
 		switch kind19 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
 			}
@@ -36308,7 +36308,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n14))
 		default:
 		}
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Remove:
 		var kind20 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opremove.Status")
@@ -36321,7 +36321,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind20 = enum31
 		off += 4
 		switch kind20 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
 				return 0, xdr.Short(b, off, 20, "nfs4.NFSResop4:Opremove.Resok4.Cinfo.Atomic")
 			}
@@ -36333,7 +36333,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += 20
 		default:
 		}
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		var kind21 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprename.Status")
@@ -36346,7 +36346,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind21 = enum32
 		off += 4
 		switch kind21 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 40) {
 				return 0, xdr.Short(b, off, 40, "nfs4.NFSResop4:Oprename.Resok4.SourceCinfo.Atomic")
 			}
@@ -36362,7 +36362,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += 40
 		default:
 		}
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprenew.Status")
 		}
@@ -36372,7 +36372,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum33)), 0, "nfs4.NFSResop4:Oprenew.Status")
 		}
 		off += 4
-	case NFSOpnum4OpRestorefh:
+	case NFSOpnum4Restorefh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
@@ -36382,7 +36382,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum34)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
 		off += 4
-	case NFSOpnum4OpSavefh:
+	case NFSOpnum4Savefh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsavefh.Status")
 		}
@@ -36392,7 +36392,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum35)), 0, "nfs4.NFSResop4:Opsavefh.Status")
 		}
 		off += 4
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Secinfo:
 		var kind22 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Status")
@@ -36405,7 +36405,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind22 = enum36
 		off += 4
 		switch kind22 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
@@ -36452,7 +36452,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 		default:
 		}
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opsetattr.Status")
 		}
@@ -36467,7 +36467,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n17), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opsetattr.Attrsset")
 		}
 		off += int(n17) * 4
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		var kind24 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.Status")
@@ -36480,12 +36480,12 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind24 = enum39
 		off += 4
 		switch kind24 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Opsetclientid.Resok4.Clientid")
 			}
 			off += 16
-		case Nfsstat4Nfs4errClidInuse:
+		case Nfsstat4ErrClidInuse:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
 			}
@@ -36514,7 +36514,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n19))
 		default:
 		}
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
@@ -36524,7 +36524,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum40)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
 		off += 4
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opverify.Status")
 		}
@@ -36534,7 +36534,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum41)), 0, "nfs4.NFSResop4:Opverify.Status")
 		}
 		off += 4
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		var kind25 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opwrite.Status")
@@ -36547,7 +36547,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind25 = enum42
 		off += 4
 		switch kind25 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Opwrite.Resok4.Count")
 			}
@@ -36559,7 +36559,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += 16
 		default:
 		}
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
@@ -36569,7 +36569,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum44)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
 		off += 4
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opillegal.Status")
 		}
@@ -36588,101 +36588,101 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSResop4) ResetXDR() {
 	switch v.Resop {
-	case NFSOpnum4OpAccess:
+	case NFSOpnum4Access:
 		v.Opaccess.ResetXDR()
-	case NFSOpnum4OpClose:
+	case NFSOpnum4Close:
 		v.Opclose.ResetXDR()
-	case NFSOpnum4OpCommit:
+	case NFSOpnum4Commit:
 		v.Opcommit.ResetXDR()
-	case NFSOpnum4OpCreate:
+	case NFSOpnum4Create:
 		v.Opcreate.ResetXDR()
-	case NFSOpnum4OpDelegpurge:
+	case NFSOpnum4Delegpurge:
 		v.Opdelegpurge.ResetXDR()
-	case NFSOpnum4OpDelegreturn:
+	case NFSOpnum4Delegreturn:
 		v.Opdelegreturn.ResetXDR()
-	case NFSOpnum4OpGetattr:
+	case NFSOpnum4Getattr:
 		v.Opgetattr = nil
-	case NFSOpnum4OpGetfh:
+	case NFSOpnum4Getfh:
 		v.Opgetfh = nil
-	case NFSOpnum4OpLink:
+	case NFSOpnum4Link:
 		v.Oplink = nil
-	case NFSOpnum4OpLock:
+	case NFSOpnum4Lock:
 		v.Oplock = nil
-	case NFSOpnum4OpLockt:
+	case NFSOpnum4Lockt:
 		v.Oplockt = nil
-	case NFSOpnum4OpLocku:
+	case NFSOpnum4Locku:
 		v.Oplocku.ResetXDR()
-	case NFSOpnum4OpLookup:
+	case NFSOpnum4Lookup:
 		v.Oplookup = nil
-	case NFSOpnum4OpLookupp:
+	case NFSOpnum4Lookupp:
 		v.Oplookupp = nil
-	case NFSOpnum4OpNverify:
+	case NFSOpnum4Nverify:
 		v.Opnverify = nil
-	case NFSOpnum4OpOpen:
+	case NFSOpnum4Open:
 		v.Opopen = nil
-	case NFSOpnum4OpOpenattr:
+	case NFSOpnum4Openattr:
 		v.Opopenattr = nil
-	case NFSOpnum4OpOpenConfirm:
+	case NFSOpnum4OpenConfirm:
 		v.OpopenConfirm = nil
-	case NFSOpnum4OpOpenDowngrade:
+	case NFSOpnum4OpenDowngrade:
 		v.OpopenDowngrade = nil
-	case NFSOpnum4OpPutfh:
+	case NFSOpnum4Putfh:
 		v.Opputfh = nil
-	case NFSOpnum4OpPutpubfh:
+	case NFSOpnum4Putpubfh:
 		v.Opputpubfh = nil
-	case NFSOpnum4OpPutrootfh:
+	case NFSOpnum4Putrootfh:
 		v.Opputrootfh = nil
-	case NFSOpnum4OpRead:
+	case NFSOpnum4Read:
 		v.Opread = nil
-	case NFSOpnum4OpReaddir:
+	case NFSOpnum4Readdir:
 		v.Opreaddir = nil
-	case NFSOpnum4OpReadlink:
+	case NFSOpnum4Readlink:
 		v.Opreadlink = nil
-	case NFSOpnum4OpRemove:
+	case NFSOpnum4Remove:
 		v.Opremove = nil
-	case NFSOpnum4OpRename:
+	case NFSOpnum4Rename:
 		v.Oprename = nil
-	case NFSOpnum4OpRenew:
+	case NFSOpnum4Renew:
 		v.Oprenew = nil
-	case NFSOpnum4OpRestorefh:
+	case NFSOpnum4Restorefh:
 		v.Oprestorefh = nil
-	case NFSOpnum4OpSavefh:
+	case NFSOpnum4Savefh:
 		v.Opsavefh = nil
-	case NFSOpnum4OpSecinfo:
+	case NFSOpnum4Secinfo:
 		v.Opsecinfo = nil
-	case NFSOpnum4OpSetattr:
+	case NFSOpnum4Setattr:
 		v.Opsetattr = nil
-	case NFSOpnum4OpSetclientid:
+	case NFSOpnum4Setclientid:
 		v.Opsetclientid = nil
-	case NFSOpnum4OpSetclientidConfirm:
+	case NFSOpnum4SetclientidConfirm:
 		v.OpsetclientidConfirm = nil
-	case NFSOpnum4OpVerify:
+	case NFSOpnum4Verify:
 		v.Opverify = nil
-	case NFSOpnum4OpWrite:
+	case NFSOpnum4Write:
 		v.Opwrite = nil
-	case NFSOpnum4OpReleaseLockowner:
+	case NFSOpnum4ReleaseLockowner:
 		v.OpreleaseLockowner = nil
-	case NFSOpnum4OpIllegal:
+	case NFSOpnum4Illegal:
 		v.Opillegal = nil
 	}
 	v.Resop = 0
 }
 
-// COMPOUND4args is struct COMPOUND4args.
-type COMPOUND4args struct {
-	Tag          Utf8strCs
+// Compound4Args is struct COMPOUND4args.
+type Compound4Args struct {
+	Tag          UTF8StrCs
 	Minorversion uint32
 	Argarray     []NFSArgop4
 }
 
-// The extent of COMPOUND4args, which has no largest size below 2 GiB.
+// The extent of Compound4Args, which has no largest size below 2 GiB.
 const (
-	COMPOUND4argsMinSize       = 12 // bytes on the wire, at least
-	COMPOUND4argsAmplification = 76 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Compound4ArgsMinSize       = 12 // bytes on the wire, at least
+	Compound4ArgsAmplification = 76 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *COMPOUND4args) XDRSize() int {
+func (v *Compound4Args) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Tag))
 	for i := range v.Argarray {
@@ -36692,7 +36692,7 @@ func (v *COMPOUND4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *COMPOUND4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -36707,14 +36707,14 @@ func (v *COMPOUND4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *COMPOUND4args) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Amplify(COMPOUND4argsAmplification)
+func (v *Compound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Amplify(Compound4ArgsAmplification)
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *COMPOUND4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *Compound4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -36725,12 +36725,12 @@ func (v *COMPOUND4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *COMPOUND4args) MarshalBinary() ([]byte, error) {
+func (v *Compound4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *COMPOUND4args) UnmarshalBinary(b []byte) error {
+func (v *Compound4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -36741,7 +36741,7 @@ func (v *COMPOUND4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *COMPOUND4args) CheckXDR(b []byte) (n int, err error) {
+func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -36750,13 +36750,13 @@ func (v *COMPOUND4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *COMPOUND4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), 4294967295, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), 4294967295, "nfs4.Compound4Args:Tag")
 	}
 	if uint64(len(v.Argarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Argarray)), 4294967295, "nfs4.COMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Argarray)), 4294967295, "nfs4.Compound4Args:Argarray")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
@@ -36773,107 +36773,107 @@ func (v *COMPOUND4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4args:Argarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Args:Argarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *COMPOUND4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Args:Tag")
 	}
 	v.Tag = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4args:Minorversion")
+		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
 	}
 	w = b[off : off+8 : off+8]
 	v.Minorversion = binary.BigEndian.Uint32(w[0:4])
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.COMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
 	}
 	if err = xdr.Resize(d, &v.Argarray, int(n2), 304, off); err != nil {
-		return 0, xdr.In(err, "nfs4.COMPOUND4args:Argarray")
+		return 0, xdr.In(err, "nfs4.Compound4Args:Argarray")
 	}
 	s := v.Argarray[:]
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4args:Argarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Args:Argarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *COMPOUND4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Args:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4args:Minorversion")
+		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.COMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
 	}
 	for i := range int(n2) {
 		if off, err = (*NFSArgop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4args:Argarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Args:Argarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *COMPOUND4args) ResetXDR() {
+func (v *Compound4Args) ResetXDR() {
 	v.Tag = nil
 	v.Minorversion = 0
 	v.Argarray = v.Argarray[:0]
 }
 
-// COMPOUND4res is struct COMPOUND4res.
-type COMPOUND4res struct {
+// Compound4Res is struct COMPOUND4res.
+type Compound4Res struct {
 	Status   Nfsstat4
-	Tag      Utf8strCs
+	Tag      UTF8StrCs
 	Resarray []NFSResop4
 }
 
-// The extent of COMPOUND4res, which has no largest size below 2 GiB.
+// The extent of Compound4Res, which has no largest size below 2 GiB.
 const (
-	COMPOUND4resMinSize       = 12 // bytes on the wire, at least
-	COMPOUND4resAmplification = 58 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	Compound4ResMinSize       = 12 // bytes on the wire, at least
+	Compound4ResAmplification = 58 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *COMPOUND4res) XDRSize() int {
+func (v *Compound4Res) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Tag))
 	for i := range v.Resarray {
@@ -36883,7 +36883,7 @@ func (v *COMPOUND4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *COMPOUND4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -36898,13 +36898,13 @@ func (v *COMPOUND4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *COMPOUND4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Compound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *COMPOUND4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *Compound4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -36915,12 +36915,12 @@ func (v *COMPOUND4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *COMPOUND4res) MarshalBinary() ([]byte, error) {
+func (v *Compound4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *COMPOUND4res) UnmarshalBinary(b []byte) error {
+func (v *Compound4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -36931,7 +36931,7 @@ func (v *COMPOUND4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *COMPOUND4res) CheckXDR(b []byte) (n int, err error) {
+func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -36940,16 +36940,16 @@ func (v *COMPOUND4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *COMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Compound4Res:Status")
 	}
 	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), 4294967295, "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), 4294967295, "nfs4.Compound4Res:Tag")
 	}
 	if uint64(len(v.Resarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), 4294967295, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), 4294967295, "nfs4.Compound4Res:Resarray")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
@@ -36966,95 +36966,95 @@ func (v *COMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4res:Resarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Res:Resarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *COMPOUND4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
 	}
 	v.Status = enum
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Res:Tag")
 	}
 	v.Tag = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
 	}
 	if err = xdr.Resize(d, &v.Resarray, int(n2), 384, off); err != nil {
-		return 0, xdr.In(err, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.In(err, "nfs4.Compound4Res:Resarray")
 	}
 	s := v.Resarray[:]
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4res:Resarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Res:Resarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *COMPOUND4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.COMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.COMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Res:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.COMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
 	}
 	for i := range int(n2) {
 		if off, err = (*NFSResop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.COMPOUND4res:Resarray[]", i)
+			return 0, xdr.In(err, "nfs4.Compound4Res:Resarray[]", i)
 		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *COMPOUND4res) ResetXDR() {
+func (v *Compound4Res) ResetXDR() {
 	v.Status = 0
 	v.Tag = nil
 	v.Resarray = v.Resarray[:0]
@@ -37062,28 +37062,28 @@ func (v *COMPOUND4res) ResetXDR() {
 
 // Program NFS4_PROGRAM and its procedures (RFC 5531 §12).
 const (
-	Nfs4Program          = 100003 // program NFS4_PROGRAM
-	Nfs4ProgramNFSV4     = 4      // version NFS_V4
-	ProcNfsproc4Null     = 0      // procedure NFSPROC4_NULL: void to void
-	ProcNfsproc4Compound = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
+	NFS4Program              = 100003 // program NFS4_PROGRAM
+	NFS4ProgramNFSV4         = 4      // version NFS_V4
+	NFS4ProgramNFSV4Null     = 0      // procedure NFSPROC4_NULL: void to void
+	NFS4ProgramNFSV4Compound = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
 )
 
-// CbGETATTR4args is struct CB_GETATTR4args.
+// CbGetattr4Args is struct CB_GETATTR4args.
 //
 // NFS4 callback procedure definitions and program
-type CbGETATTR4args struct {
+type CbGetattr4Args struct {
 	Fh          NFSFh4
 	AttrRequest Bitmap4
 }
 
-// The extent of CbGETATTR4args, which has no largest size below 2 GiB.
+// The extent of CbGetattr4Args, which has no largest size below 2 GiB.
 const (
-	CbGETATTR4argsMinSize       = 8 // bytes on the wire, at least
-	CbGETATTR4argsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbGetattr4ArgsMinSize       = 8 // bytes on the wire, at least
+	CbGetattr4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbGETATTR4args) XDRSize() int {
+func (v *CbGetattr4Args) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Fh))
 	n += 4 * len(v.AttrRequest)
@@ -37091,7 +37091,7 @@ func (v *CbGETATTR4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbGETATTR4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbGetattr4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -37106,13 +37106,13 @@ func (v *CbGETATTR4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbGETATTR4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbGetattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbGETATTR4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbGetattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -37123,12 +37123,12 @@ func (v *CbGETATTR4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbGETATTR4args) MarshalBinary() ([]byte, error) {
+func (v *CbGetattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbGETATTR4args) UnmarshalBinary(b []byte) error {
+func (v *CbGetattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -37139,7 +37139,7 @@ func (v *CbGETATTR4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbGETATTR4args) CheckXDR(b []byte) (n int, err error) {
+func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -37148,12 +37148,12 @@ func (v *CbGETATTR4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Fh) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Fh)), 128, "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Fh)), 128, "nfs4.CbGetattr4Args:Fh")
 	}
 	if uint64(len(v.AttrRequest)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Fh))+4, uint64(len(v.AttrRequest)), 4294967295, "nfs4.CbGETATTR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Fh))+4, uint64(len(v.AttrRequest)), 4294967295, "nfs4.CbGetattr4Args:AttrRequest")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Fh))) {
 		return 0, xdr.Full()
@@ -37178,36 +37178,36 @@ func (v *CbGETATTR4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:Fh")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:Fh")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:Fh")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:Fh")
 	}
 	v.Fh = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4args:AttrRequest")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:AttrRequest")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGETATTR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGetattr4Args:AttrRequest")
 	}
 	if err = xdr.Resize(d, &v.AttrRequest, int(n2), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.CbGETATTR4args:AttrRequest")
+		return 0, xdr.In(err, "nfs4.CbGetattr4Args:AttrRequest")
 	}
 	s := v.AttrRequest[:]
 	for i := range s {
@@ -37219,55 +37219,55 @@ func (v *CbGETATTR4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:Fh")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:Fh")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:Fh")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbGETATTR4args:Fh")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:Fh")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4args:AttrRequest")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:AttrRequest")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGETATTR4args:AttrRequest")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGetattr4Args:AttrRequest")
 	}
 	off += int(n2) * 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbGETATTR4args) ResetXDR() {
+func (v *CbGetattr4Args) ResetXDR() {
 	v.Fh = nil
 	v.AttrRequest = v.AttrRequest[:0]
 }
 
-// CbGETATTR4resok is struct CB_GETATTR4resok.
-type CbGETATTR4resok struct {
+// CbGetattr4Resok is struct CB_GETATTR4resok.
+type CbGetattr4Resok struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of CbGETATTR4resok, which has no largest size below 2 GiB.
+// The extent of CbGetattr4Resok, which has no largest size below 2 GiB.
 const (
-	CbGETATTR4resokMinSize       = 8 // bytes on the wire, at least
-	CbGETATTR4resokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbGetattr4ResokMinSize       = 8 // bytes on the wire, at least
+	CbGetattr4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbGETATTR4resok) XDRSize() int {
+func (v *CbGetattr4Resok) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
 	n += xdr.Padded(len(v.ObjAttributes.AttrVals))
@@ -37275,7 +37275,7 @@ func (v *CbGETATTR4resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbGETATTR4resok) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbGetattr4Resok) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -37290,13 +37290,13 @@ func (v *CbGETATTR4resok) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbGETATTR4resok) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbGetattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbGETATTR4resok) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbGetattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -37307,12 +37307,12 @@ func (v *CbGETATTR4resok) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbGETATTR4resok) MarshalBinary() ([]byte, error) {
+func (v *CbGetattr4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbGETATTR4resok) UnmarshalBinary(b []byte) error {
+func (v *CbGetattr4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -37323,7 +37323,7 @@ func (v *CbGETATTR4resok) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbGETATTR4resok) CheckXDR(b []byte) (n int, err error) {
+func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -37332,9 +37332,9 @@ func (v *CbGETATTR4resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -37352,7 +37352,7 @@ func (v *CbGETATTR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbGETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
@@ -37365,19 +37365,19 @@ func (v *CbGETATTR4resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "nfs4.CbGETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.In(err, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
 	s := v.ObjAttributes.Attrmask[:]
 	for i := range s {
@@ -37386,16 +37386,16 @@ func (v *CbGETATTR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	v.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -37403,55 +37403,55 @@ func (v *CbGETATTR4resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGETATTR4resok:ObjAttributes.Attrmask")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
 	off += int(n) * 4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGETATTR4resok:ObjAttributes.AttrVals")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbGETATTR4resok) ResetXDR() {
+func (v *CbGetattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// CbGETATTR4res is union CB_GETATTR4res.
-type CbGETATTR4res struct {
+// CbGetattr4Res is union CB_GETATTR4res.
+type CbGetattr4Res struct {
 	Status Nfsstat4        // selects the arm
-	Resok4 CbGETATTR4resok // where Status is Nfsstat4Nfs4Ok
+	Resok4 CbGetattr4Resok // where Status is Nfsstat4OK
 }
 
-// The extent of CbGETATTR4res, which has no largest size below 2 GiB.
+// The extent of CbGetattr4Res, which has no largest size below 2 GiB.
 const (
-	CbGETATTR4resMinSize       = 4 // bytes on the wire, at least
-	CbGETATTR4resAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbGetattr4ResMinSize       = 4 // bytes on the wire, at least
+	CbGetattr4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbGETATTR4res) XDRSize() int {
+func (v *CbGetattr4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		n += 8
 		n += 4 * len(v.Resok4.ObjAttributes.Attrmask)
 		n += xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))
@@ -37461,7 +37461,7 @@ func (v *CbGETATTR4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbGETATTR4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbGetattr4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -37476,13 +37476,13 @@ func (v *CbGETATTR4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbGETATTR4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbGetattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbGETATTR4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbGetattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -37493,12 +37493,12 @@ func (v *CbGETATTR4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbGETATTR4res) MarshalBinary() ([]byte, error) {
+func (v *CbGetattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbGETATTR4res) UnmarshalBinary(b []byte) error {
+func (v *CbGetattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -37509,7 +37509,7 @@ func (v *CbGETATTR4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbGETATTR4res) CheckXDR(b []byte) (n int, err error) {
+func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -37518,9 +37518,9 @@ func (v *CbGETATTR4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbGETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbGetattr4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -37529,9 +37529,9 @@ func (v *CbGETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	off += 4
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
@@ -37549,7 +37549,7 @@ func (v *CbGETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 			off += 4
 		}
 		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
 			return 0, xdr.Full()
@@ -37564,40 +37564,40 @@ func (v *CbGETATTR4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbGETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbGetattr4Res:Status")
 	}
 	kind = enum
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			v.Resok4.ResetXDR()
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		if err = xdr.Resize(d, &v.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
-			return 0, xdr.In(err, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.In(err, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		s := v.Resok4.ObjAttributes.Attrmask[:]
 		for i := range s {
@@ -37606,16 +37606,16 @@ func (v *CbGETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		v.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -37625,41 +37625,41 @@ func (v *CbGETATTR4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbGETATTR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbGETATTR4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbGetattr4Res:Status")
 	}
 	kind = enum
 	off += 4
 	switch kind {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		w := b[off : off+4 : off+4]
 		n := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		off += int(n) * 4
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		w = b[off : off+4 : off+4]
 		n2 := binary.BigEndian.Uint32(w[0:4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGETATTR4res:Resok4.ObjAttributes.AttrVals")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		off += xdr.Padded(int(n2))
 	default:
@@ -37668,38 +37668,38 @@ func (v *CbGETATTR4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbGETATTR4res) ResetXDR() {
+func (v *CbGetattr4Res) ResetXDR() {
 	switch v.Status {
-	case Nfsstat4Nfs4Ok:
+	case Nfsstat4OK:
 		v.Resok4.ResetXDR()
 	default:
 	}
 	v.Status = 0
 }
 
-// CbRECALL4args is struct CB_RECALL4args.
-type CbRECALL4args struct {
+// CbRecall4Args is struct CB_RECALL4args.
+type CbRecall4Args struct {
 	Stateid  Stateid4
 	Truncate bool
 	Fh       NFSFh4
 }
 
-// The extent of CbRECALL4args.
+// The extent of CbRecall4Args.
 const (
-	CbRECALL4argsMinSize       = 24  // bytes on the wire, at least
-	CbRECALL4argsMaxSize       = 152 // bytes on the wire, at most
-	CbRECALL4argsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbRecall4ArgsMinSize       = 24  // bytes on the wire, at least
+	CbRecall4ArgsMaxSize       = 152 // bytes on the wire, at most
+	CbRecall4ArgsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbRECALL4args) XDRSize() int {
+func (v *CbRecall4Args) XDRSize() int {
 	n := 24
 	n += xdr.Padded(len(v.Fh))
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbRECALL4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -37714,13 +37714,13 @@ func (v *CbRECALL4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbRECALL4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbRecall4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbRECALL4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbRecall4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -37731,12 +37731,12 @@ func (v *CbRECALL4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbRECALL4args) MarshalBinary() ([]byte, error) {
+func (v *CbRecall4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbRECALL4args) UnmarshalBinary(b []byte) error {
+func (v *CbRecall4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -37747,7 +37747,7 @@ func (v *CbRECALL4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbRECALL4args) CheckXDR(b []byte) (n int, err error) {
+func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -37756,9 +37756,9 @@ func (v *CbRECALL4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbRECALL4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Fh) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Fh)), 128, "nfs4.CbRECALL4args:Fh")
+		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Fh)), 128, "nfs4.CbRecall4Args:Fh")
 	}
 	if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Fh))) {
 		return 0, xdr.Full()
@@ -37774,28 +37774,28 @@ func (v *CbRECALL4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbRECALL4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "nfs4.CbRECALL4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 24, "nfs4.CbRecall4Args:Stateid.Seqid")
 	}
 	w := b[off : off+24 : off+24]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 	copy(v.Stateid.Other[:], w[4:16])
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbRECALL4args:Truncate")
+		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbRecall4Args:Truncate")
 	}
 	v.Truncate = word != 0
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRECALL4args:Fh")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:Fh")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRECALL4args:Fh")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:Fh")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbRECALL4args:Fh")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:Fh")
 	}
 	v.Fh = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
@@ -37803,54 +37803,54 @@ func (v *CbRECALL4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbRECALL4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbRecall4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "nfs4.CbRECALL4args:Stateid.Seqid")
+		return 0, xdr.Short(b, off, 24, "nfs4.CbRecall4Args:Stateid.Seqid")
 	}
 	w := b[off : off+24 : off+24]
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbRECALL4args:Truncate")
+		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbRecall4Args:Truncate")
 	}
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRECALL4args:Fh")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:Fh")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRECALL4args:Fh")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:Fh")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbRECALL4args:Fh")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:Fh")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbRECALL4args) ResetXDR() {
+func (v *CbRecall4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Truncate = false
 	v.Fh = nil
 }
 
-// CbRECALL4res is struct CB_RECALL4res.
-type CbRECALL4res struct {
+// CbRecall4Res is struct CB_RECALL4res.
+type CbRecall4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of CbRECALL4res.
+// The extent of CbRecall4Res.
 const (
-	CbRECALL4resFixedSize = 4 // bytes on the wire, always
+	CbRecall4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbRECALL4res) XDRSize() int {
+func (v *CbRecall4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbRECALL4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -37865,13 +37865,13 @@ func (v *CbRECALL4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbRECALL4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbRecall4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbRECALL4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbRecall4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -37882,12 +37882,12 @@ func (v *CbRECALL4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbRECALL4res) MarshalBinary() ([]byte, error) {
+func (v *CbRecall4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbRECALL4res) UnmarshalBinary(b []byte) error {
+func (v *CbRecall4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -37898,7 +37898,7 @@ func (v *CbRECALL4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbRECALL4res) CheckXDR(b []byte) (n int, err error) {
+func (v *CbRecall4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -37907,9 +37907,9 @@ func (v *CbRECALL4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbRECALL4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbRECALL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbRecall4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -37921,14 +37921,14 @@ func (v *CbRECALL4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbRECALL4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbRecall4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbRECALL4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRECALL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRecall4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -37936,43 +37936,43 @@ func (v *CbRECALL4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbRECALL4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbRecall4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbRECALL4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRECALL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRecall4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbRECALL4res) ResetXDR() {
+func (v *CbRecall4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// CbILLEGAL4res is struct CB_ILLEGAL4res.
+// CbIllegal4Res is struct CB_ILLEGAL4res.
 //
 // CB_ILLEGAL: Response for illegal operation numbers
-type CbILLEGAL4res struct {
+type CbIllegal4Res struct {
 	Status Nfsstat4
 }
 
-// The extent of CbILLEGAL4res.
+// The extent of CbIllegal4Res.
 const (
-	CbILLEGAL4resFixedSize = 4 // bytes on the wire, always
+	CbIllegal4ResFixedSize = 4 // bytes on the wire, always
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbILLEGAL4res) XDRSize() int {
+func (v *CbIllegal4Res) XDRSize() int {
 	return 4
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbILLEGAL4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbIllegal4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -37987,13 +37987,13 @@ func (v *CbILLEGAL4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbILLEGAL4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbIllegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbILLEGAL4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbIllegal4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -38004,12 +38004,12 @@ func (v *CbILLEGAL4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbILLEGAL4res) MarshalBinary() ([]byte, error) {
+func (v *CbIllegal4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbILLEGAL4res) UnmarshalBinary(b []byte) error {
+func (v *CbIllegal4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -38020,7 +38020,7 @@ func (v *CbILLEGAL4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbILLEGAL4res) CheckXDR(b []byte) (n int, err error) {
+func (v *CbIllegal4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -38029,9 +38029,9 @@ func (v *CbILLEGAL4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbILLEGAL4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbILLEGAL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbIllegal4Res:Status")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
@@ -38043,14 +38043,14 @@ func (v *CbILLEGAL4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbILLEGAL4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbIllegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbILLEGAL4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbILLEGAL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbIllegal4Res:Status")
 	}
 	v.Status = enum
 	off += 4
@@ -38058,21 +38058,21 @@ func (v *CbILLEGAL4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbILLEGAL4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbILLEGAL4res:Status")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbILLEGAL4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbIllegal4Res:Status")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbILLEGAL4res) ResetXDR() {
+func (v *CbIllegal4Res) ResetXDR() {
 	v.Status = 0
 }
 
@@ -38083,19 +38083,19 @@ type NFSCbOpnum4 int32
 
 // The enumerators of NFSCbOpnum4.
 const (
-	NFSCbOpnum4OpCbGetattr NFSCbOpnum4 = 3     // OP_CB_GETATTR
-	NFSCbOpnum4OpCbRecall  NFSCbOpnum4 = 4     // OP_CB_RECALL
-	NFSCbOpnum4OpCbIllegal NFSCbOpnum4 = 10044 // OP_CB_ILLEGAL
+	NFSCbOpnum4Getattr NFSCbOpnum4 = 3     // OP_CB_GETATTR
+	NFSCbOpnum4Recall  NFSCbOpnum4 = 4     // OP_CB_RECALL
+	NFSCbOpnum4Illegal NFSCbOpnum4 = 10044 // OP_CB_ILLEGAL
 )
 
 // String returns the enumerator's XDR name, or the number.
 func (v NFSCbOpnum4) String() string {
 	switch v {
-	case NFSCbOpnum4OpCbGetattr:
+	case NFSCbOpnum4Getattr:
 		return "OP_CB_GETATTR"
-	case NFSCbOpnum4OpCbRecall:
+	case NFSCbOpnum4Recall:
 		return "OP_CB_RECALL"
-	case NFSCbOpnum4OpCbIllegal:
+	case NFSCbOpnum4Illegal:
 		return "OP_CB_ILLEGAL"
 	}
 	return "nfs_cb_opnum4(" + strconv.Itoa(int(v)) + ")"
@@ -38224,8 +38224,8 @@ func (v *NFSCbOpnum4) ResetXDR() {
 // NFSCbArgop4 is union nfs_cb_argop4.
 type NFSCbArgop4 struct {
 	Argop       uint32         // selects the arm
-	Opcbgetattr CbGETATTR4args // where Argop is 3
-	Opcbrecall  CbRECALL4args  // where Argop is 4
+	Opcbgetattr CbGetattr4Args // where Argop is 3
+	Opcbrecall  CbRecall4Args  // where Argop is 4
 }
 
 // The extent of NFSCbArgop4, which has no largest size below 2 GiB.
@@ -38532,9 +38532,9 @@ func (v *NFSCbArgop4) ResetXDR() {
 // NFSCbResop4 is union nfs_cb_resop4.
 type NFSCbResop4 struct {
 	Resop       uint32        // selects the arm
-	Opcbgetattr CbGETATTR4res // where Resop is 3
-	Opcbrecall  CbRECALL4res  // where Resop is 4
-	Opcbillegal CbILLEGAL4res // where Resop is 10044
+	Opcbgetattr CbGetattr4Res // where Resop is 3
+	Opcbrecall  CbRecall4Res  // where Resop is 4
+	Opcbillegal CbIllegal4Res // where Resop is 10044
 }
 
 // The extent of NFSCbResop4, which has no largest size below 2 GiB.
@@ -38550,7 +38550,7 @@ func (v *NFSCbResop4) XDRSize() int {
 	case 3:
 		n += 4
 		switch v.Opcbgetattr.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			n += 8
 			n += 4 * len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)
 			n += xdr.Padded(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals))
@@ -38641,7 +38641,7 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcbgetattr.Status))
 		off += 4
 		switch v.Opcbgetattr.Status {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
 				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
@@ -38734,14 +38734,14 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind2 != v.Opcbgetattr.Status {
 			switch v.Opcbgetattr.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				v.Opcbgetattr.Resok4.ResetXDR()
 			default:
 			}
 			v.Opcbgetattr.Status = kind2
 		}
 		switch kind2 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
@@ -38827,7 +38827,7 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		kind2 = enum
 		off += 4
 		switch kind2 {
-		case Nfsstat4Nfs4Ok:
+		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
@@ -38892,22 +38892,22 @@ func (v *NFSCbResop4) ResetXDR() {
 	v.Resop = 0
 }
 
-// CbCOMPOUND4args is struct CB_COMPOUND4args.
-type CbCOMPOUND4args struct {
-	Tag           Utf8strCs
+// CbCompound4Args is struct CB_COMPOUND4args.
+type CbCompound4Args struct {
+	Tag           UTF8StrCs
 	Minorversion  uint32
 	CallbackIdent uint32
 	Argarray      []NFSCbArgop4
 }
 
-// The extent of CbCOMPOUND4args, which has no largest size below 2 GiB.
+// The extent of CbCompound4Args, which has no largest size below 2 GiB.
 const (
-	CbCOMPOUND4argsMinSize       = 16 // bytes on the wire, at least
-	CbCOMPOUND4argsAmplification = 26 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbCompound4ArgsMinSize       = 16 // bytes on the wire, at least
+	CbCompound4ArgsAmplification = 26 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbCOMPOUND4args) XDRSize() int {
+func (v *CbCompound4Args) XDRSize() int {
 	n := 16
 	n += xdr.Padded(len(v.Tag))
 	n += 4 * len(v.Argarray)
@@ -38927,7 +38927,7 @@ func (v *CbCOMPOUND4args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbCOMPOUND4args) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -38942,13 +38942,13 @@ func (v *CbCOMPOUND4args) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbCOMPOUND4args) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbCompound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbCOMPOUND4args) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbCompound4Args) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -38959,12 +38959,12 @@ func (v *CbCOMPOUND4args) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbCOMPOUND4args) MarshalBinary() ([]byte, error) {
+func (v *CbCompound4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbCOMPOUND4args) UnmarshalBinary(b []byte) error {
+func (v *CbCompound4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -38975,7 +38975,7 @@ func (v *CbCOMPOUND4args) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbCOMPOUND4args) CheckXDR(b []byte) (n int, err error) {
+func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -38984,12 +38984,12 @@ func (v *CbCOMPOUND4args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbCOMPOUND4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), 4294967295, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), 4294967295, "nfs4.CbCompound4Args:Tag")
 	}
 	if uint64(len(v.Argarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+12, uint64(len(v.Argarray)), 4294967295, "nfs4.CbCOMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+12, uint64(len(v.Argarray)), 4294967295, "nfs4.CbCompound4Args:Argarray")
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
@@ -39015,10 +39015,10 @@ func (v *CbCOMPOUND4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		switch p.Argop {
 		case 3:
 			if len(p.Opcbgetattr.Fh) > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if uint64(len(p.Opcbgetattr.AttrRequest)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+4, uint64(len(p.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+4, uint64(len(p.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Opcbgetattr.Fh))) {
 				return 0, xdr.Full()
@@ -39041,7 +39041,7 @@ func (v *CbCOMPOUND4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			}
 		case 4:
 			if len(p.Opcbrecall.Fh) > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(p.Opcbrecall.Fh)), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(p.Opcbrecall.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Opcbrecall.Fh))) {
 				return 0, xdr.Full()
@@ -39055,31 +39055,31 @@ func (v *CbCOMPOUND4args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			off = xdr.PutOpaque(b, off, p.Opcbrecall.Fh)
 		case 10044:
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.Argop)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbCOMPOUND4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Args:Tag")
 	}
 	v.Tag = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.CbCOMPOUND4args:Minorversion")
+		return 0, xdr.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
 	}
 	w = b[off : off+12 : off+12]
 	v.Minorversion = binary.BigEndian.Uint32(w[0:4])
@@ -39087,17 +39087,17 @@ func (v *CbCOMPOUND4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
 	}
 	if err = xdr.Resize(d, &v.Argarray, int(n2), 104, off); err != nil {
-		return 0, xdr.In(err, "nfs4.CbCOMPOUND4args:Argarray")
+		return 0, xdr.In(err, "nfs4.CbCompound4Args:Argarray")
 	}
 	s := v.Argarray[:]
 	for i := range s {
 		p := &s[i]
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -39115,33 +39115,33 @@ func (v *CbCOMPOUND4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		switch kind {
 		case 3:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n3 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			p.Opcbgetattr.Fh = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			w = b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			if err = xdr.Resize(d, &p.Opcbgetattr.AttrRequest, int(n4), 4, off); err != nil {
-				return 0, xdr.In(err, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.In(err, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			s2 := p.Opcbgetattr.AttrRequest[:]
 			for i2 := range s2 {
@@ -39151,65 +39151,65 @@ func (v *CbCOMPOUND4args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			}
 		case 4:
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Stateid.Seqid", i)
+				return 0, xdr.Short(b, off, 24, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Stateid.Seqid", i)
 			}
 			w := b[off : off+24 : off+24]
 			p.Opcbrecall.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
 			copy(p.Opcbrecall.Stateid.Other[:], w[4:16])
 			word := binary.BigEndian.Uint32(w[16:20])
 			if word > 1 && d.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Truncate", i)
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
 			}
 			p.Opcbrecall.Truncate = word != 0
 			n5 := binary.BigEndian.Uint32(w[20:24])
 			off += 24
 			if n5 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n5)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			p.Opcbrecall.Fh = d.Bytes(b[off : off+int(n5) : off+int(n5)])
 			off += xdr.Padded(int(n5))
 		case 10044:
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbCOMPOUND4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
 	}
 	w := b[off : off+4 : off+4]
 	n := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4args:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Args:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.CbCOMPOUND4args:Minorversion")
+		return 0, xdr.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
 	}
 	for i := range int(n2) {
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -39217,83 +39217,83 @@ func (v *CbCOMPOUND4args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		switch kind {
 		case 3:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			w := b[off : off+4 : off+4]
 			n3 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if n3 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			off += xdr.Padded(int(n3))
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			w = b[off : off+4 : off+4]
 			n4 := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			off += int(n4) * 4
 		case 4:
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Stateid.Seqid", i)
+				return 0, xdr.Short(b, off, 24, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Stateid.Seqid", i)
 			}
 			w := b[off : off+24 : off+24]
 			word := binary.BigEndian.Uint32(w[16:20])
 			if word > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Truncate", i)
+				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
 			}
 			n5 := binary.BigEndian.Uint32(w[20:24])
 			off += 24
 			if n5 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			if !xdr.ZeroPad(b, off, int(n5)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
 			off += xdr.Padded(int(n5))
 		case 10044:
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4args:Argarray[].Argop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbCOMPOUND4args) ResetXDR() {
+func (v *CbCompound4Args) ResetXDR() {
 	v.Tag = nil
 	v.Minorversion = 0
 	v.CallbackIdent = 0
 	v.Argarray = v.Argarray[:0]
 }
 
-// CbCOMPOUND4res is struct CB_COMPOUND4res.
-type CbCOMPOUND4res struct {
+// CbCompound4Res is struct CB_COMPOUND4res.
+type CbCompound4Res struct {
 	Status   Nfsstat4
-	Tag      Utf8strCs
+	Tag      UTF8StrCs
 	Resarray []NFSCbResop4
 }
 
-// The extent of CbCOMPOUND4res, which has no largest size below 2 GiB.
+// The extent of CbCompound4Res, which has no largest size below 2 GiB.
 const (
-	CbCOMPOUND4resMinSize       = 12 // bytes on the wire, at least
-	CbCOMPOUND4resAmplification = 9  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	CbCompound4ResMinSize       = 12 // bytes on the wire, at least
+	CbCompound4ResAmplification = 9  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *CbCOMPOUND4res) XDRSize() int {
+func (v *CbCompound4Res) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Tag))
 	n += 4 * len(v.Resarray)
@@ -39302,7 +39302,7 @@ func (v *CbCOMPOUND4res) XDRSize() int {
 		case 3:
 			n += 4
 			switch v.Resarray[i].Opcbgetattr.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				n += 8
 				n += 4 * len(v.Resarray[i].Opcbgetattr.Resok4.ObjAttributes.Attrmask)
 				n += xdr.Padded(len(v.Resarray[i].Opcbgetattr.Resok4.ObjAttributes.AttrVals))
@@ -39318,7 +39318,7 @@ func (v *CbCOMPOUND4res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbCOMPOUND4res) EncodeXDR(e *xdr.Encoder) error {
+func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) error {
 	for {
 		b, off := e.Output()
 		off, err := v.PutXDR(e, b, off)
@@ -39333,13 +39333,13 @@ func (v *CbCOMPOUND4res) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *CbCOMPOUND4res) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *CbCompound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *CbCOMPOUND4res) AppendBinary(b []byte) ([]byte, error) {
+func (v *CbCompound4Res) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -39350,12 +39350,12 @@ func (v *CbCOMPOUND4res) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *CbCOMPOUND4res) MarshalBinary() ([]byte, error) {
+func (v *CbCompound4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *CbCOMPOUND4res) UnmarshalBinary(b []byte) error {
+func (v *CbCompound4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -39366,7 +39366,7 @@ func (v *CbCOMPOUND4res) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *CbCOMPOUND4res) CheckXDR(b []byte) (n int, err error) {
+func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -39375,15 +39375,15 @@ func (v *CbCOMPOUND4res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbCOMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbCompound4Res:Status")
 	}
 	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), 4294967295, "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), 4294967295, "nfs4.CbCompound4Res:Tag")
 	}
 	if uint64(len(v.Resarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), 4294967295, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), 4294967295, "nfs4.CbCompound4Res:Resarray")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
@@ -39408,7 +39408,7 @@ func (v *CbCOMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 		switch p.Resop {
 		case 3:
 			if !p.Opcbgetattr.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
@@ -39417,9 +39417,9 @@ func (v *CbCOMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 			binary.BigEndian.PutUint32(w[0:4], uint32(p.Opcbgetattr.Status))
 			off += 4
 			switch p.Opcbgetattr.Status {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
@@ -39437,7 +39437,7 @@ func (v *CbCOMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 					off += 4
 				}
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
 					return 0, xdr.Full()
@@ -39450,7 +39450,7 @@ func (v *CbCOMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 			}
 		case 4:
 			if !p.Opcbrecall.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
@@ -39460,7 +39460,7 @@ func (v *CbCOMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 			off += 4
 		case 10044:
 			if !p.Opcbillegal.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
@@ -39469,52 +39469,52 @@ func (v *CbCOMPOUND4res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 			binary.BigEndian.PutUint32(w[0:4], uint32(p.Opcbillegal.Status))
 			off += 4
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.Resop)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.Resop)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *CbCOMPOUND4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
 	}
 	v.Status = enum
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Res:Tag")
 	}
 	v.Tag = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
 	}
 	if err = xdr.Resize(d, &v.Resarray, int(n2), 72, off); err != nil {
-		return 0, xdr.In(err, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.In(err, "nfs4.CbCompound4Res:Resarray")
 	}
 	s := v.Resarray[:]
 	for i := range s {
 		p := &s[i]
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -39534,36 +39534,36 @@ func (v *CbCOMPOUND4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		case 3:
 			var kind2 Nfsstat4
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			kind2 = enum2
 			off += 4
 			if kind2 != p.Opcbgetattr.Status {
 				switch p.Opcbgetattr.Status {
-				case Nfsstat4Nfs4Ok:
+				case Nfsstat4OK:
 					p.Opcbgetattr.Resok4.ResetXDR()
 				default:
 				}
 				p.Opcbgetattr.Status = kind2
 			}
 			switch kind2 {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				w := b[off : off+4 : off+4]
 				n3 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				if err = xdr.Resize(d, &p.Opcbgetattr.Resok4.ObjAttributes.Attrmask, int(n3), 4, off); err != nil {
-					return 0, xdr.In(err, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.In(err, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask[:]
 				for i2 := range s2 {
@@ -39572,16 +39572,16 @@ func (v *CbCOMPOUND4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 					off += 4
 				}
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				w = b[off : off+4 : off+4]
 				n4 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n4)) && d.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				p.Opcbgetattr.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n4) : off+int(n4)])
 				off += xdr.Padded(int(n4))
@@ -39589,65 +39589,65 @@ func (v *CbCOMPOUND4res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 			}
 		case 4:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			p.Opcbrecall.Status = enum3
 			off += 4
 		case 10044:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			p.Opcbillegal.Status = enum4
 			off += 4
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *CbCOMPOUND4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCOMPOUND4res:Status")
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCOMPOUND4res:Tag")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Res:Tag")
 	}
 	off += xdr.Padded(int(n))
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
 	}
 	w = b[off : off+4 : off+4]
 	n2 := binary.BigEndian.Uint32(w[0:4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCOMPOUND4res:Resarray")
+		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
 	}
 	for i := range int(n2) {
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
+			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 		w := b[off : off+4 : off+4]
 		kind = binary.BigEndian.Uint32(w[0:4])
@@ -39656,71 +39656,71 @@ func (v *CbCOMPOUND4res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 		case 3:
 			var kind2 Nfsstat4
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			kind2 = enum2
 			off += 4
 			switch kind2 {
-			case Nfsstat4Nfs4Ok:
+			case Nfsstat4OK:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				w := b[off : off+4 : off+4]
 				n3 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				off += int(n3) * 4
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				w = b[off : off+4 : off+4]
 				n4 := binary.BigEndian.Uint32(w[0:4])
 				off += 4
 				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				off += xdr.Padded(int(n4))
 			default:
 			}
 		case 4:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			off += 4
 		case 10044:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			w := b[off : off+4 : off+4]
 			enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			off += 4
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCOMPOUND4res:Resarray[].Resop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 	}
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *CbCOMPOUND4res) ResetXDR() {
+func (v *CbCompound4Res) ResetXDR() {
 	v.Status = 0
 	v.Tag = nil
 	v.Resarray = v.Resarray[:0]
@@ -39728,8 +39728,8 @@ func (v *CbCOMPOUND4res) ResetXDR() {
 
 // Program NFS4_CALLBACK and its procedures (RFC 5531 §12).
 const (
-	Nfs4Callback      = 1073741824 // program NFS4_CALLBACK
-	Nfs4CallbackNFSCb = 1          // version NFS_CB
-	ProcCbNull        = 0          // procedure CB_NULL: void to void
-	ProcCbCompound    = 1          // procedure CB_COMPOUND: CB_COMPOUND4args to CB_COMPOUND4res
+	NFS4Callback              = 1073741824 // program NFS4_CALLBACK
+	NFS4CallbackNFSCb         = 1          // version NFS_CB
+	NFS4CallbackNFSCbNull     = 0          // procedure CB_NULL: void to void
+	NFS4CallbackNFSCbCompound = 1          // procedure CB_COMPOUND: CB_COMPOUND4args to CB_COMPOUND4res
 )

@@ -61,17 +61,17 @@ func (v ReadArgsView) Count() uint32 {
 	return xdr.Uint32(v, off+8)
 }
 
-// ReadOkView reads a ReadOk field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadOk; see package xdr.
-type ReadOkView []byte
+// ReadOKView reads a ReadOK field by field, where it lies on the wire. It is made by
+// conversion of bytes that begin with a checked ReadOK; see package xdr.
+type ReadOKView []byte
 
 // EOF reads field eof.
-func (v ReadOkView) EOF() bool {
+func (v ReadOKView) EOF() bool {
 	return xdr.Uint32(v, 0) != 0
 }
 
 // Data reads field data.
-func (v ReadOkView) Data() []byte {
+func (v ReadOKView) Data() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
@@ -84,11 +84,11 @@ func (v ReadResView) Status() Status {
 	return Status(xdr.Uint32(v, 0))
 }
 
-// Ok reads the arm that is there if Status is OK.
-func (v ReadResView) Ok() (x ReadOkView, ok bool) {
+// OK reads the arm that is there if Status is OK.
+func (v ReadResView) OK() (x ReadOKView, ok bool) {
 	switch v.Status() {
 	case OK:
-		return ReadOkView(v[4:]), true
+		return ReadOKView(v[4:]), true
 	}
 	return x, false
 }

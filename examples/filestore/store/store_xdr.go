@@ -802,21 +802,21 @@ func (v *ReadArgs) ResetXDR() {
 	v.Count = 0
 }
 
-// ReadOk is struct store_read_ok.
-type ReadOk struct {
+// ReadOK is struct store_read_ok.
+type ReadOK struct {
 	EOF  bool
 	Data []byte
 }
 
-// The extent of ReadOk.
+// The extent of ReadOK.
 const (
-	ReadOkMinSize       = 8       // bytes on the wire, at least
-	ReadOkMaxSize       = 1048584 // bytes on the wire, at most
-	ReadOkAmplification = 1       // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	ReadOKMinSize       = 8       // bytes on the wire, at least
+	ReadOKMaxSize       = 1048584 // bytes on the wire, at most
+	ReadOKAmplification = 1       // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
-func (v *ReadOk) XDRSize() int {
+func (v *ReadOK) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Data))
 	return n
@@ -824,16 +824,16 @@ func (v *ReadOk) XDRSize() int {
 
 // ReducedXDRSize returns how many bytes v takes in the output of e, without
 // what e leaves out of line.
-func (v *ReadOk) ReducedXDRSize(e *xdr.Encoder) int {
+func (v *ReadOK) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 8
-	if !e.Reduces(SiteReadOkData, len(v.Data)) {
+	if !e.Reduces(SiteReadOKData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
 	return n
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadOk) EncodeXDR(e *xdr.Encoder) error {
+func (v *ReadOK) EncodeXDR(e *xdr.Encoder) error {
 	if n := v.ReducedXDRSize(e); !e.Fits(n) {
 		if err := e.Grow(n); err != nil {
 			return err
@@ -849,13 +849,13 @@ func (v *ReadOk) EncodeXDR(e *xdr.Encoder) error {
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
-func (v *ReadOk) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *ReadOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b.
-func (v *ReadOk) AppendBinary(b []byte) ([]byte, error) {
+func (v *ReadOK) AppendBinary(b []byte) ([]byte, error) {
 	off := len(b)
 	b = xdr.Grow(b, v.XDRSize())
 	end, err := v.PutXDR(nil, b, off)
@@ -866,12 +866,12 @@ func (v *ReadOk) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *ReadOk) MarshalBinary() ([]byte, error) {
+func (v *ReadOK) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
-func (v *ReadOk) UnmarshalBinary(b []byte) error {
+func (v *ReadOK) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -882,7 +882,7 @@ func (v *ReadOk) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns how many bytes the value at the front of b takes, or the error
 // that decoding it gives, by the default rules. It does not use v, which may be nil.
-func (v *ReadOk) CheckXDR(b []byte) (n int, err error) {
+func (v *ReadOK) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -891,9 +891,9 @@ func (v *ReadOk) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadOk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if len(v.Data) > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOK:Data")
 	}
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
@@ -902,8 +902,8 @@ func (v *ReadOk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.EOF))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
 	off += 8
-	if e.Reduces(SiteReadOkData, len(v.Data)) {
-		e.Leave(SiteReadOkData, off, v.Data)
+	if e.Reduces(SiteReadOKData, len(v.Data)) {
+		e.Leave(SiteReadOKData, off, v.Data)
 	} else {
 		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
 			return 0, xdr.Full()
@@ -914,37 +914,37 @@ func (v *ReadOk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
-func (v *ReadOk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "store.ReadOk:EOF")
+		return 0, xdr.Short(b, off, 8, "store.ReadOK:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOk:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
 	}
 	v.EOF = word != 0
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
 	}
 	var data []byte
 	ok := false
 	if d.Reinserts() {
-		if data, ok, err = d.Take(SiteReadOkData, off, int(n)); err != nil {
-			return 0, xdr.In(err, "store.ReadOk:Data")
+		if data, ok, err = d.Take(SiteReadOKData, off, int(n)); err != nil {
+			return 0, xdr.In(err, "store.ReadOK:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOk:Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOk:Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
 		}
 		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
@@ -953,32 +953,32 @@ func (v *ReadOk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
-func (v *ReadOk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "store.ReadOk:EOF")
+		return 0, xdr.Short(b, off, 8, "store.ReadOK:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOk:EOF")
+		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOk:Data")
+		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
 	}
 	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOk:Data")
+		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v, but keeps the capacity of its slices.
-func (v *ReadOk) ResetXDR() {
+func (v *ReadOK) ResetXDR() {
 	v.EOF = false
 	v.Data = nil
 }
@@ -986,7 +986,7 @@ func (v *ReadOk) ResetXDR() {
 // ReadRes is union store_read_res.
 type ReadRes struct {
 	Status Status // selects the arm
-	Ok     ReadOk // where Status is OK
+	OK     ReadOK // where Status is OK
 }
 
 // The extent of ReadRes.
@@ -1002,7 +1002,7 @@ func (v *ReadRes) XDRSize() int {
 	switch v.Status {
 	case OK:
 		n += 8
-		n += xdr.Padded(len(v.Ok.Data))
+		n += xdr.Padded(len(v.OK.Data))
 	default:
 	}
 	return n
@@ -1015,8 +1015,8 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	switch v.Status {
 	case OK:
 		n += 8
-		if !e.Reduces(SiteReadOkData, len(v.Ok.Data)) {
-			n += xdr.Padded(len(v.Ok.Data))
+		if !e.Reduces(SiteReadOKData, len(v.OK.Data)) {
+			n += xdr.Padded(len(v.OK.Data))
 		}
 	default:
 	}
@@ -1094,23 +1094,23 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off += 4
 	switch v.Status {
 	case OK:
-		if len(v.Ok.Data) > 1048576 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Ok.Data)), 1048576, "store.ReadRes:Ok.Data")
+		if len(v.OK.Data) > 1048576 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.Data)), 1048576, "store.ReadRes:OK.Data")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Ok.EOF))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Ok.Data)))
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.OK.EOF))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.Data)))
 		off += 8
-		if e.Reduces(SiteReadOkData, len(v.Ok.Data)) {
-			e.Leave(SiteReadOkData, off, v.Ok.Data)
+		if e.Reduces(SiteReadOKData, len(v.OK.Data)) {
+			e.Leave(SiteReadOKData, off, v.OK.Data)
 		} else {
-			if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Ok.Data))) {
+			if xdr.Lacks(b, off, 0+xdr.Padded(len(v.OK.Data))) {
 				return 0, xdr.Full()
 			}
-			off = xdr.PutOpaque(b, off, v.Ok.Data)
+			off = xdr.PutOpaque(b, off, v.OK.Data)
 		}
 	default:
 	}
@@ -1134,7 +1134,7 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if kind != v.Status {
 		switch v.Status {
 		case OK:
-			v.Ok.ResetXDR()
+			v.OK.ResetXDR()
 		default:
 		}
 		v.Status = kind
@@ -1142,36 +1142,36 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "store.ReadRes:Ok.EOF")
+			return 0, xdr.Short(b, off, 8, "store.ReadRes:OK.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:Ok.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
 		}
-		v.Ok.EOF = word != 0
+		v.OK.EOF = word != 0
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 1048576 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:Ok.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
 		}
 		var data []byte
 		ok := false
 		if d.Reinserts() {
-			if data, ok, err = d.Take(SiteReadOkData, off, int(n)); err != nil {
-				return 0, xdr.In(err, "store.ReadRes:Ok.Data")
+			if data, ok, err = d.Take(SiteReadOKData, off, int(n)); err != nil {
+				return 0, xdr.In(err, "store.ReadRes:OK.Data")
 			}
 		}
 		if ok {
-			v.Ok.Data = data
+			v.OK.Data = data
 		} else {
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:Ok.Data")
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
 			}
 			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:Ok.Data")
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
 			}
-			v.Ok.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+			v.OK.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 			off += xdr.Padded(int(n))
 		}
 	default:
@@ -1195,23 +1195,23 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	switch kind {
 	case OK:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "store.ReadRes:Ok.EOF")
+			return 0, xdr.Short(b, off, 8, "store.ReadRes:OK.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:Ok.EOF")
+			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
 		}
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 1048576 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:Ok.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:Ok.Data")
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
 		}
 		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:Ok.Data")
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
 		}
 		off += xdr.Padded(int(n))
 	default:
@@ -1223,7 +1223,7 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *ReadRes) ResetXDR() {
 	switch v.Status {
 	case OK:
-		v.Ok.ResetXDR()
+		v.OK.ResetXDR()
 	default:
 	}
 	v.Status = 0
@@ -1241,7 +1241,7 @@ const (
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (
 	SiteWriteArgsData xdr.Site = "store.store_write_args.data"
-	SiteReadOkData    xdr.Site = "store.store_read_ok.data"
+	SiteReadOKData    xdr.Site = "store.store_read_ok.data"
 )
 
 // DDPBindings lists at which procedures, and in which direction, the sites are eligible.
@@ -1260,7 +1260,7 @@ func DDPBindings() []xdr.Binding {
 			Procedure: 2,
 			Program:   536870980,
 			Reply:     true,
-			Site:      SiteReadOkData,
+			Site:      SiteReadOKData,
 			Version:   1,
 		},
 	}

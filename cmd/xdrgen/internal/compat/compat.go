@@ -23,6 +23,8 @@ type Change struct {
 type State struct {
 	Unit *ir.Unit
 	Bind *ir.Bind // nil for none
+
+	GoNames []ir.Rename // of what the unit declares, in the generated package
 }
 
 // Compare returns the differences, in order of their places in the new state,
@@ -37,6 +39,7 @@ func Compare(old, new State) []Change {
 	}
 	c.alone(a, b)
 	c.codes(old.Bind, new.Bind)
+	c.names(old.GoNames, new.GoNames)
 	sort.SliceStable(c.out, func(i, j int) bool { return before(c.out[i], c.out[j]) })
 	return c.out
 }

@@ -19,6 +19,11 @@ func typeEdits() []edit {
 		{"struct added", ab, ab + "struct t { int x; };\n", []string{"oooo declaration-added struct t"}},
 		{"message removed", ab + "struct t { hyper x; };\n", ab, []string{"obob message-removed struct t"}},
 		{"type removed", ab + "typedef hyper x;\n", ab, []string{"oboo declaration-removed typedef x"}},
+		{"Go name by the sidecar", ab, ab + "---\nrename s.a First\n", []string{"oboo go-name-changed s.a"}},
+		{
+			"Go names by what is declared beside", "enum k { ERR_A = 0, ERR_B = 1 };\n", "enum k { ERR_A = 0, ERR_B = 1, FIN = 2 };\n",
+			[]string{"oboo go-name-changed k.ERR_A", "oboo go-name-changed k.ERR_B", "oopo member-added enum k.FIN"},
+		},
 		{"struct renamed", ab, "struct z { int a; int b; };\n", []string{"oboo declaration-renamed struct z"}},
 		{
 			"struct renamed where used", ab + "struct u { s x; };\n", "struct z { int a; int b; };\nstruct u { z x; };\n",
@@ -284,11 +289,11 @@ func programEdits() []edit {
 		{"result of another type", p(both), p(null + " hyper F(int) = 1;"), []string{"bbbb type-wire program P V F result"}},
 		{
 			"version added", p(null), "program P { version V { void NULLP(void) = 0; } = 1; version W { void NULLW(void) = 0; } = 2; } = 0x20000001;\n",
-			[]string{"oooo version-added program P W"},
+			[]string{"oboo go-name-changed P.V.NULLP", "oooo version-added program P W"},
 		},
 		{
 			"version removed", "program P { version V { void NULLP(void) = 0; } = 1; version W { void NULLW(void) = 0; } = 2; } = 0x20000001;\n", p(null),
-			[]string{"obob version-removed program P W"},
+			[]string{"oboo go-name-changed P.V.NULLP", "obob version-removed program P W"},
 		},
 		{
 			"version renamed", p(null), "program P { version V1 { void NULLP(void) = 0; } = 1; } = 0x20000001;\n",

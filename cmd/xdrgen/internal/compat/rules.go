@@ -54,6 +54,7 @@ const (
 	ConstValue
 	ConstBound
 	MessageRemoved
+	GoNameChanged
 
 	FieldAdded
 	FieldRemoved
@@ -134,6 +135,7 @@ var rules = [numRules]Info{
 	ConstBound:  {"XDC0105", "constant-bound", harmless, "RFC 4506 §4.17", "it is used as a bound or case: what that changes is reported there"},
 
 	MessageRemoved: {"XDC0106", "message-removed", gone, "", "nothing refers to it and no program says what is sent: it may be a message of its own, which a new peer does not know"},
+	GoNameChanged:  {"XDC0107", "go-name-changed", nameOnly, "", "the sidecar, or what is declared beside it, gives it another Go name; a line \"rename\" in the sidecar keeps the old one"},
 
 	FieldAdded:   {"XDC0201", "field-added", otherMeaning, "RFC 4506 §4.14", "fields follow each other with nothing between: all that comes after moves"},
 	FieldRemoved: {"XDC0202", "field-removed", otherBytes, "RFC 4506 §4.14", "fields follow each other with nothing between: all that comes after moves"},

@@ -16,7 +16,7 @@
 //	tests.go   generated tests; sample.go their encodings, made from the ir alone
 //	size.go    sizes         reset.go  emptying of values for reuse
 //	layout.go  Go types and their memory
-//	names.go   Go names
+//	names.go   Go names; words.go their words, procnames.go those of procedures
 //	decl.go    declarations; enum.go, union.go, const.go, program.go theirs
 //	same.go    the methods that differ in the type's name only
 //	link.go    the extension descriptor and placement bindings

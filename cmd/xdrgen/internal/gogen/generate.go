@@ -44,7 +44,6 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	}
 	g.findMany(u.Decls)
 	g.findSites(u.Decls, b, nil)
-	g.findProcClashes()
 	g.countUses()
 
 	g.nameImports(u.Imports)
@@ -79,7 +78,6 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 		sites:     map[*ir.Field]expr{},
 		reducible: map[*ir.Decl]bool{},
 		uses:      map[*ir.Decl]int{},
-		procClash: map[string]bool{},
 		weights:   map[*ir.Decl]int{},
 		nested:    map[*ir.Decl]int{},
 		flat:      map[*ir.Decl]int{},
@@ -150,7 +148,6 @@ type gen struct {
 	sites     map[*ir.Field]expr
 	reducible map[*ir.Decl]bool // has a placement site in it
 	uses      map[*ir.Decl]int  // places that use it, in this unit
-	procClash map[string]bool   // procedure names used in several programs
 	weights   map[*ir.Decl]int  // steps of code, once counted
 	nested    map[*ir.Decl]int  // what declLoops found
 	flat      map[*ir.Decl]int  // what steps found
@@ -163,25 +160,4 @@ type gen struct {
 	eaches   []eachOf
 	needErr  bool // the codec being written uses the variable err
 	sizing   bool // the size being written is that of reduced output
-}
-
-func (g *gen) findProcClashes() {
-	seen := map[string]bool{}
-	for _, d := range g.unit.Decls {
-		if d.Kind != ir.Program {
-			continue
-		}
-		mine := map[string]bool{}
-		for _, v := range d.Program.Versions {
-			for _, p := range v.Procs {
-				mine[p.Name] = true
-			}
-		}
-		for name := range mine {
-			if seen[name] {
-				g.procClash[name] = true
-			}
-			seen[name] = true
-		}
-	}
 }

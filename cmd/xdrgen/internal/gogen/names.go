@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"sort"
 	"strings"
-	"unicode"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -19,6 +18,8 @@ type names struct {
 	decl   map[*ir.Decl]string
 	member map[*ir.Member]string
 	field  map[*ir.Field]string
+	vers   map[*ir.Version]string
+	proc   map[*ir.Proc]string
 	view   map[*ir.Decl]string
 	used   map[string]bool // of the scope added last: the unit's own
 }
@@ -27,6 +28,7 @@ func newNames() *names {
 	return &names{
 		decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{},
 		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{},
+		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{},
 	}
 }
 
@@ -49,12 +51,6 @@ var methods = map[string]bool{
 	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "String": true, "Valid": true,
 }
 
-// initialisms are written in capitals, as Go does.
-var initialisms = map[string]bool{
-	"ID": true, "XID": true, "RPC": true, "RDMA": true, "XDR": true, "TCP": true, "UDP": true,
-	"IP": true, "NFS": true, "GSS": true, "ACL": true, "EOF": true, "UID": true, "GID": true,
-}
-
 // add names the declarations of one scope: a unit's own or those of an import.
 // own says whether clashes are worth reporting.
 func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
@@ -73,23 +69,25 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 			if d.Kind == ir.Const || d.Kind == ir.Program || (alt != "") != second {
 				continue
 			}
-			n.decl[d] = r.claim(d.Name, r.top(d.Name), alt, d.Pos)
+			n.decl[d] = r.claim(d.Name, d.Pos, r.top(d.Name), alt)
 			n.addFields(&r, d)
 		}
 	}
 	for _, d := range decls {
 		if d.Kind == ir.Enum {
-			for _, m := range d.Members {
-				n.member[m] = r.claim(m.Name, r.qualified(n.decl[d], m.Name), r.spelled(m.Name), m.Pos)
+			names := r.enumerators(d, n.decl[d])
+			for i, m := range d.Members {
+				n.member[m] = r.claim(m.Name, m.Pos, names[i], r.spelled(m.Name))
 			}
 		}
 	}
 	for _, d := range decls {
 		switch d.Kind {
 		case ir.Const, ir.Program:
-			n.decl[d] = r.claim(d.Name, r.top(d.Name), r.spelled(d.Name), d.Pos)
+			n.decl[d] = r.claim(d.Name, d.Pos, r.top(d.Name), r.spelled(d.Name))
 		}
 	}
+	n.addProcs(&r, decls)
 	n.used = map[string]bool{}
 	for name := range r.used {
 		n.used[name] = true
@@ -137,18 +135,21 @@ type renamer struct {
 
 // claim takes a Go name at package level; second is tried where first is
 // taken, if it is not empty.
-func (r *renamer) claim(xdr, first, second string, pos source.Span) string {
+func (r *renamer) claim(xdr string, pos source.Span, first, second string) string {
 	g := first
-	at, dup := r.used[g]
-	if second != "" && (dup || taken[g]) {
+	if second != "" && r.has(g) {
 		g = second
-		at, dup = r.used[g]
 	}
-	if dup || taken[g] {
-		r.clash(xdr, xdr, g, at, pos)
+	if r.has(g) {
+		r.clash(xdr, xdr, g, r.used[g], pos)
 	}
 	r.used[g] = pos
 	return g
+}
+
+func (r *renamer) has(g string) bool {
+	_, used := r.used[g]
+	return used || taken[g]
 }
 
 // clash reports two names that meet in Go, and proposes the rename.
@@ -159,7 +160,7 @@ func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
 	d := diag.New(diag.GoName, pos, "%s becomes %s in Go, which is taken", xdr, g)
 	d = d.With(first, "taken here")
 	free := g + "X"
-	for r.used[free].Valid() || taken[free] || r.tops[free] {
+	for r.has(free) || r.tops[free] {
 		free += "X"
 	}
 	r.diags = append(r.diags, d.Helpf("use the flag -rename %s=%s, or for good the line \"rename %s %s\" in the sidecar, with this name or another", key, free, key, free))
@@ -190,17 +191,39 @@ func (r *renamer) field(owner, xdr string) string {
 	return camel(r.strip(xdr))
 }
 
-// qualified is an enumerator's name: its enum's, then its own, not
-// repeating the former.
-func (r *renamer) qualified(enum, xdr string) string {
+// enumerators are the Go names of an enum's members: its own, then theirs
+// without the words that say nothing behind it; or with them, where what is left
+// of one would meet another declaration.
+func (r *renamer) enumerators(d *ir.Decl, enum string) []string {
+	names := make([]string, len(d.Members))
+	for i, m := range d.Members {
+		names[i] = r.strip(m.Name)
+	}
+	out, met := make([]string, len(names)), false
+	for i, ws := range own(r.called(d.Name), names) {
+		if out[i] = r.rename(d.Members[i].Name); out[i] == "" {
+			out[i] = enum + camelWords(ws)
+			met = met || r.has(out[i])
+		}
+	}
+	if !met {
+		return out
+	}
+	for i, m := range d.Members {
+		if r.rename(m.Name) == "" {
+			out[i] = enum + camel(names[i])
+		}
+	}
+	return out
+}
+
+// called is what a name is made of: the one that the sidecar gives, or the name
+// without prefix.
+func (r *renamer) called(xdr string) string {
 	if g := r.rename(xdr); g != "" {
 		return g
 	}
-	g := camel(r.strip(xdr))
-	if len(g) > len(enum) && strings.EqualFold(g[:len(enum)], enum) {
-		return enum + camel(g[len(enum):])
-	}
-	return enum + g
+	return r.strip(xdr)
 }
 
 // spelled is a name's own spelling, where Go would export it: the second
@@ -223,42 +246,6 @@ func (r *renamer) strip(xdr string) string {
 	}
 	return xdr
 }
-
-// camel turns words joined by underscores into one exported Go name.
-func camel(s string) string {
-	var b strings.Builder
-	for _, w := range strings.Split(s, "_") {
-		if w == "" {
-			continue
-		}
-		if last := lastByte(&b); isDigit(last) && isDigit(w[0]) {
-			b.WriteByte('_')
-		}
-		up := strings.ToUpper(w)
-		switch {
-		case initialisms[up]:
-			b.WriteString(up)
-		case up == w:
-			b.WriteString(w[:1] + strings.ToLower(w[1:]))
-		default:
-			b.WriteString(strings.ToUpper(w[:1]) + w[1:])
-		}
-	}
-	g := b.String()
-	if g == "" || !unicode.IsLetter(rune(g[0])) {
-		g = "X" + g
-	}
-	return g
-}
-
-func lastByte(b *strings.Builder) byte {
-	if b.Len() == 0 {
-		return 0
-	}
-	return b.String()[b.Len()-1]
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // local makes distinct names for the variables of one function.
 type local struct{ seen map[string]int }

@@ -11,40 +11,18 @@ import (
 func uitoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // program writes the numbers of an RPC program (RFC 5531 §12): its own, its
-// versions', its procedures'. Procedures are qualified by their version where the
-// program has several.
+// versions', its procedures'.
 func (g *gen) program(d *ir.Decl) {
-	prog := g.names.decl[d]
-	defs := []jen.Code{jen.Id(prog).Op("=").Lit(int(d.Program.Number)).Comment(tail("program " + d.Name))}
+	defs := []jen.Code{jen.Id(g.names.decl[d]).Op("=").Lit(int(d.Program.Number)).Comment(tail("program " + d.Name))}
 	for _, v := range d.Program.Versions {
-		vname := g.renamed(v.Name, prog+camel(g.strip(v.Name)))
-		defs = append(defs, jen.Id(vname).Op("=").Lit(int(v.Number)).Comment(tail("version "+v.Name)))
+		defs = append(defs, jen.Id(g.names.vers[v]).Op("=").Lit(int(v.Number)).Comment(tail("version "+v.Name)))
 		for _, p := range v.Procs {
-			name := "Proc" + camel(g.strip(p.Name))
-			if len(d.Program.Versions) > 1 || g.procClash[p.Name] {
-				name = vname + camel(g.strip(p.Name))
-			}
-			name = g.renamed(p.Name, name)
 			note := "procedure " + p.Name + ": " + signature(p)
-			defs = append(defs, jen.Id(name).Op("=").Lit(int(p.Number)).Comment(tail(note)))
+			defs = append(defs, jen.Id(g.names.proc[p]).Op("=").Lit(int(p.Number)).Comment(tail(note)))
 		}
 	}
 	g.f.Commentf("// Program %s and its procedures (RFC 5531 §12).", d.Name)
 	g.f.Const().Defs(defs...)
-}
-
-// renamed is the sidecar's name for xdr, or the usual one.
-func (g *gen) renamed(xdr, usual string) string {
-	r := renamer{bind: g.bind}
-	if name := r.rename(xdr); name != "" {
-		return name
-	}
-	return usual
-}
-
-func (g *gen) strip(xdr string) string {
-	r := renamer{bind: g.bind}
-	return r.strip(xdr)
 }
 
 // signature is a procedure's argument and result in XDR words.
