@@ -55,7 +55,7 @@ func Example() {
 	var read store.ReadRes
 	buf := make([]byte, 1<<20)
 	must(files.Call(ctx, store.ProcRead, &store.ReadArgs{Name: store.Name("a"), Count: 1 << 20}, &read, &rpc.Options{Results: [][]byte{buf}}))
-	fmt.Println("read:", len(read.Ok.Data), "into our own memory:", &read.Ok.Data[0] == &buf[0])
+	fmt.Println("read:", len(read.OK.Data), "into our own memory:", &read.OK.Data[0] == &buf[0])
 	// Output:
 	// written: 100000
 	// read: 100000 into our own memory: true

@@ -40,7 +40,7 @@ func TestRefusals(t *testing.T) {
 		{name: "of another server", err: &rpc.Error{Err: oncrpc.Refused(oncrpc.AuthStatRejectedcred)}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
 		{name: "no such status", err: bogus, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
 		{name: "zero refusal", err: new(oncrpc.ReplyError), want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
-		{name: "unusable results", res: store.ReadRes{Ok: store.ReadOK{Data: make([]byte, store.MaxData+1)}}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
+		{name: "unusable results", res: store.ReadRes{OK: store.ReadOK{Data: make([]byte, store.MaxData+1)}}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
 		{name: "program", prog: &oncrpc.Program{Number: 7, Version: 1}, want: &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}, is: oncrpc.ErrProgUnavail},
 		{name: "version", prog: &oncrpc.Program{Number: store.Program, Version: 9}, want: &oncrpc.ReplyError{Accept: oncrpc.ProgMismatch, Range: oncrpc.VersionRange{Low: 1, High: 3}}, is: oncrpc.ErrProgMismatch},
 		{name: "procedure", proc: 99, want: &oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}, is: oncrpc.ErrProcUnavail},

@@ -147,13 +147,13 @@ func exchange(t *testing.T, c *rpc.Client, chunks bool) {
 			if err := c.Call(ctx, store.ProcRead, &store.ReadArgs{Name: []byte("a"), Count: uint32(n)}, &got, opt); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if !bytes.Equal(got.Ok.Data, data) || !got.Ok.EOF {
-				t.Errorf("%s: %d bytes came, other than the %d written", name, len(got.Ok.Data), n)
+			if !bytes.Equal(got.OK.Data, data) || !got.OK.EOF {
+				t.Errorf("%s: %d bytes came, other than the %d written", name, len(got.OK.Data), n)
 			}
-			if chunks && name == "place" && n > 0 && &got.Ok.Data[0] != &place[0] {
+			if chunks && name == "place" && n > 0 && &got.OK.Data[0] != &place[0] {
 				t.Error("the data is not in the caller's memory")
 			}
-			if chunks && name == "reply" && n > 0 && &got.Ok.Data[0] != &opt.ReplyBuf[rpc.ReplyHead+12] {
+			if chunks && name == "reply" && n > 0 && &got.OK.Data[0] != &opt.ReplyBuf[rpc.ReplyHead+12] {
 				t.Error("the results are not a part of ReplyBuf")
 			}
 		}
