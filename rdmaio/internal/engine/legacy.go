@@ -35,6 +35,9 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 // reads reports whether Replies to our Calls may have read chunks.
 func (e *Engine) reads() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
 
+// wholes reports whether a whole message by read chunk with the XID of a Call of ours is the Reply to it.
+func (e *Engine) wholes() bool { return e.reads() && !e.cfg.ReverseChunks }
+
 // fetch takes a Reply with read chunks to the Call p. It goes the way of a Call with read chunks, and then
 // is the RDMA_DONE that the peer waits for, whether it could be used or not. Until that
 // is out the credit of the Call is not free (§3.8; R105, R106).

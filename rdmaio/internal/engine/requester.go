@@ -120,6 +120,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 	switch {
 	case f != nil:
 	case m.Kind == header.KindError, m.Kind == header.KindMsg && typed && typ == header.Reply,
+		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.wholes(),
 		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:
 		e.credit.Grant(m.Credit)
 	}

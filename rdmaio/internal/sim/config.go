@@ -25,12 +25,14 @@ const (
 	Slow                     // a handler takes its time
 	NoGrant                  // a Reply says 0 credits
 	Narrow                   // a place for results is smaller than the result
+	NoDone                   // a client of the draft does not say that it has read a reply
+	Pad                      // a peer of the draft puts padding into a message
 	Faults                   // how many kinds there are
 )
 
 var faultNames = [Faults]string{
 	"break", "close-client", "close-server", "stall", "hiccup", "late-completion", "cancel", "no-memory",
-	"refuse", "drop", "slow", "no-grant", "narrow",
+	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding",
 }
 
 // String names the fault.
@@ -74,6 +76,7 @@ type draw struct {
 	invalidate    bool
 	reads         [2]int // RDMA Reads at a time; 0 is no limit
 	cache         bool   // the servers have one of replies
+	legacy        bool   // both sides follow the draft
 }
 
 func newDraw(r *rand.Rand) draw {
@@ -99,5 +102,8 @@ func newDraw(r *rand.Rand) draw {
 	d.reads = [2]int{r.IntN(4), r.IntN(4)}
 	d.invalidate = r.IntN(2) == 0
 	d.cache = r.IntN(3) > 0
+	if d.legacy = r.IntN(3) == 0; d.legacy {
+		d.reverseChunks = false // a whole message by read chunk is either
+	}
 	return d
 }

@@ -1,7 +1,8 @@
 // Package sim runs both ends of RPC-over-RDMA connections, the product's own engines, over a
 // network that does not exist: one loop takes events from a queue, by virtual time and a seed.
 // Thousands of RPCs of random shapes go both ways, while connections break, close and stall, callers give up,
-// memory runs out, handlers are slow, refuse or say nothing. The same seed gives the same
+// memory runs out, handlers are slow, refuse or say nothing. In a third of the worlds both ends follow the draft
+// (engine.Config.Legacy): replies go by read chunks, with RDMA_DONE behind, and messages have padding. The same seed gives the same
 // run, to the last event, on any machine: Result.Trace is a hash of all of them.
 //
 // What must hold is asserted by things that do not ask the engine:

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -32,6 +33,7 @@ type end struct {
 	timer   time.Duration
 	lent    int // send buffers that the engine borrowed
 	regions map[uint32]*region
+	reads   map[*engine.Request][]*region // what the peer may read until it is released
 	account account
 
 	requests map[*engine.Request]bool // not given back; true: a handler has it
@@ -66,16 +68,24 @@ func (w *world) newEnd(l *link, i int) *end {
 	}
 	e := &end{
 		w: w, i: i, link: l, name: names[i], regions: make(map[uint32]*region), requests: make(map[*engine.Request]bool),
-		account: account{w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), open: make(map[uint32]bool)},
+		reads: make(map[*engine.Request][]*region),
+		account: account{
+			w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), open: make(map[uint32]bool),
+			reading: make(map[uint32]bool), due: make(map[uint32]bool),
+		},
 	}
 	cfg := engine.Config{
 		Role: engine.Role(i), Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
-		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout,
+		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout, Legacy: d.legacy, DoneTimeout: doneTimeout,
 		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
 	}
 	cfg.Send = []engine.Buffer{*e.buffer()}
 	cfg.Lend = calls + serves - 1
-	for range calls + serves {
+	recvs := calls + serves
+	if d.legacy && i == 1 {
+		recvs += serves // for RDMA_DONE
+	}
+	for range recvs {
 		r := &region{bytes: poisoned(d.inline[1-i])}
 		cfg.Recv = append(cfg.Recv, engine.Buffer{MR: r, Bytes: r.bytes})
 		e.recv = append(e.recv, r)
@@ -120,6 +130,7 @@ func (e *end) step(events ...engine.Event) {
 	}
 	for _, q := range f.Release {
 		delete(e.requests, q) // one that was refused at once is not there
+		e.released(q)
 	}
 	if s := e.eng.Stats(); s.Faults+s.Excess > e.faults {
 		e.faults = s.Faults + s.Excess
@@ -140,6 +151,9 @@ func (e *end) end(why error) {
 	e.gone, e.sq, e.rq, e.wcs = true, nil, nil, nil
 	e.w.note("%s ends: %v", e.name, why)
 	l := e.link
+	if errors.Is(why, engine.ErrNoDone) && !l.noDone {
+		e.w.fail("%s: %v, and it was sent", e.name, why)
+	}
 	if !l.broken {
 		l.broken = true
 		p := e.peer
@@ -175,7 +189,9 @@ func (e *end) sink(q *engine.Request) {
 	ev := engine.Event{Kind: engine.EventSink, Request: q}
 	if e.w.chance(NoMemory) {
 		ev.Err = errMemory
-		e.w.byXID[1-e.i][q.XID].narrow = true // it ends as one that does not fit
+		if e.i == 1 || !e.w.draw.legacy { // else it is a Reply to be read, and its Call ends with this error
+			e.w.byXID[1-e.i][q.XID].narrow = true // it ends as one that does not fit
+		}
 	} else {
 		r := &region{bytes: poisoned(q.SinkSize)}
 		q.Sink = engine.Buffer{MR: r, Bytes: r.bytes}

@@ -18,7 +18,11 @@ type link struct {
 	ends   [2]*end
 	broken bool
 	stuck  time.Duration // nothing moves before
+	noDone bool          // RDMA_DONE was lost
 }
+
+// parse finds out what a message of this end is.
+func (e *end) parse(b []byte) seen { return parse(b, e.w.draw.legacy && e.i == 1) }
 
 // send is a request that is on its way.
 type send struct {
@@ -38,7 +42,7 @@ func (e *end) post(wrs []verbs.SendWR) {
 		}
 		e.sq = append(e.sq, s)
 		if s.wr.Opcode == verbs.Send || s.wr.Opcode == verbs.SendWithInvalidate {
-			e.account.post(local(&s.sge))
+			e.account.post(e.parse(local(&s.sge)))
 		}
 	}
 	if len(e.sq) > e.w.draw.sendWRs[e.i] {
@@ -129,8 +133,16 @@ func (e *end) carry(s *send) bool {
 	if e.w.cfg.Sabotage != nil {
 		e.w.cfg.Sabotage(&m)
 	}
-	if e.account.isReply(m.Bytes) && e.w.chance(NoGrant) {
+	msg := e.parse(m.Bytes)
+	if msg.kind == isDone && e.w.chance(NoDone) {
+		e.link.noDone = true
+		return true
+	}
+	if (msg.kind == isReply || msg.kind == isError) && e.w.chance(NoGrant) {
 		copy(m.Bytes[8:12], []byte{0, 0, 0, 0})
+	}
+	if e.w.draw.legacy && msg.payload > 0 && !msg.reads && (msg.kind == isCall) == (e.i == 0) {
+		m.Bytes = e.w.pad(m.Bytes, msg.payload, p.rq[0].SGL[0].Length)
 	}
 	wc := verbs.WC{Opcode: verbs.WCRecv, ByteLen: uint32(len(m.Bytes))}
 	if s.wr.Opcode == verbs.SendWithInvalidate {
@@ -191,7 +203,7 @@ func (e *end) poll() {
 	var list []engine.Event
 	for _, wc := range e.wcs[:n] {
 		if wc.Opcode == verbs.WCRecv && wc.Status == verbs.StatusSuccess {
-			e.account.receive(e.recv[wc.WRID].bytes[:wc.ByteLen])
+			e.account.receive(e.peer.parse(e.recv[wc.WRID].bytes[:wc.ByteLen]))
 		}
 		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: wc})
 	}

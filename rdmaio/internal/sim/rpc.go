@@ -24,6 +24,7 @@ type rpc struct {
 	want   []byte   // the reply, without what goes to places
 	fill   [][]byte // what goes there; nil: nothing
 	places []int    // how large they are
+	back   []span   // of want, what may come by read chunk
 	chunk  int      // how large a reply chunk is offered; 0: none
 	narrow bool     // it does not fit
 
@@ -35,6 +36,7 @@ type rpc struct {
 	reply     []byte
 	posted    bool
 	cancelled bool
+	lent      bool // its reply is to be read
 
 	tries   int
 	sent    bool
@@ -79,15 +81,9 @@ func (w *world) newRPC(from int) *rpc {
 	if !chunks {
 		return p
 	}
-	for at := headSize; r.IntN(2) == 0 && len(p.cut) < 3; {
-		at += 4 * r.IntN(20)
-		n := 1 + r.IntN(300)
-		if at+(n+3)/4*4 > len(p.msg) {
-			break
-		}
-		p.cut = append(p.cut, span{at, n})
-		clear(p.msg[at+n : at+(n+3)/4*4])
-		at += (n + 3) / 4 * 4
+	p.cut = cut(p.msg, 3, r)
+	if w.draw.legacy {
+		p.back = cut(p.want, 2, r)
 	}
 	for r.IntN(2) == 0 && len(p.places) < 3 {
 		n := r.IntN(400)
@@ -97,7 +93,7 @@ func (w *world) newRPC(from int) *rpc {
 		}
 		p.places, p.fill = append(p.places, n), append(p.fill, data)
 	}
-	if r.IntN(4) > 0 {
+	if r.IntN(4) > 0 && !(w.draw.legacy && r.IntN(2) == 0) {
 		p.chunk = len(p.want) + r.IntN(200)
 	}
 	if w.chance(Narrow) {
@@ -116,10 +112,36 @@ func (w *world) newRPC(from int) *rpc {
 	if p.chunk > 0 {
 		lists += 4 + 16*segments(p.tag, 9, p.chunk)
 	}
-	if header.PrefixSize+lists+len(p.want) > back && p.chunk < len(p.want) {
+	if header.PrefixSize+lists+len(p.want) > back && p.chunk < len(p.want) && !w.draw.lends(p) {
 		p.narrow = true
 	}
 	return p
+}
+
+// cut finds spans in a message, and makes their roundup what it has to be.
+func cut(b []byte, most int, r *rand.Rand) (list []span) {
+	for at := headSize; r.IntN(2) == 0 && len(list) < most; {
+		at += 4 * r.IntN(20)
+		n := 1 + r.IntN(300)
+		end := at + (n+3)/4*4
+		if end > len(b) {
+			break
+		}
+		list = append(list, span{at, n})
+		clear(b[at+n : end])
+		at = end
+	}
+	return list
+}
+
+// without is a message without some spans and their roundup.
+func without(b []byte, cut []span) (rest []byte) {
+	at := 0
+	for _, c := range cut {
+		rest = append(rest, b[at:c.at]...)
+		at = c.at + (c.n+3)/4*4
+	}
+	return append(rest, b[at:]...)
 }
 
 // segments is how many a chunk of n bytes has: what is derived from the tag alone.
@@ -147,7 +169,7 @@ func (e *end) split(r *region, k int, each func(header.Segment)) {
 func (p *rpc) issue(e *end) {
 	w := e.w
 	p.tries++
-	p.end, p.posted, p.cancelled = e, true, false
+	p.end, p.posted, p.cancelled, p.lent = e, true, false, false
 	p.regions, p.results, p.reply = p.regions[:0], p.results[:0], nil
 	p.call = engine.Call{XID: p.xid, Owner: p, ReplyTo: poisoned(len(p.want) * w.rng.IntN(2))[:0]}
 	l := &p.call.Lists
@@ -184,13 +206,7 @@ func (p *rpc) issue(e *end) {
 		p.call.Payload = append(p.call.Payload, p.msg)
 		return
 	}
-	var rest []byte
-	at := 0
-	for _, c := range p.cut {
-		rest = append(rest, p.msg[at:c.at]...)
-		at = c.at + (c.n+3)/4*4
-	}
-	rest = append(rest, p.msg[at:]...)
+	rest := without(p.msg, p.cut)
 	p.call.Long = len(rest)+l.Size()+24*3*len(p.cut) > room
 	if p.call.Long {
 		read(0, rest)
@@ -205,7 +221,7 @@ func (p *rpc) issue(e *end) {
 // check compares what came with what should have.
 func (p *rpc) check(w *world) {
 	c := &p.call
-	got := c.Reply
+	got := strip(c.Reply, c.Padding, len(p.want))
 	if c.LongReply > 0 {
 		got = p.reply[:c.LongReply]
 	}

@@ -21,7 +21,7 @@ func (e *end) serve(q *engine.Request) {
 	if len(q.Message) >= headSize {
 		p = w.rpcs[binary.BigEndian.Uint64(q.Message[8:])]
 	}
-	if p == nil || p.from == e.i || !bytes.Equal(q.Message, p.msg) {
+	if p == nil || p.from == e.i || !bytes.Equal(strip(q.Message, q.Padding, len(p.msg)), p.msg) {
 		w.fail("%s: a Call of %d bytes that nobody made", e.name, len(q.Message))
 		w.after(0, e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.ErrChunk}) })
 		return
@@ -68,6 +68,9 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 		return a
 	}
 	if uint64(len(p.want)) > header.Total(q.Lists.Reply) {
+		if e.w.draw.lends(p) {
+			return e.lendReply(q, p)
+		}
 		return engine.Answer{Refuse: header.ErrChunk}
 	}
 	a.Long = verbs.SGE{MR: &region{bytes: p.want}, Length: len(p.want)}
@@ -79,5 +82,6 @@ func (e *end) answer(q *engine.Request, a engine.Answer) {
 	q.Answer.Refuse, q.Answer.Drop, q.Answer.Long = a.Refuse, a.Drop, a.Long
 	q.Answer.Payload = append(q.Answer.Payload, a.Payload...)
 	q.Answer.Data = append(q.Answer.Data, a.Data...)
+	q.Answer.Reads = append(q.Answer.Reads, a.Reads...)
 	e.step(engine.Event{Kind: engine.EventReply, Request: q})
 }
