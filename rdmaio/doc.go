@@ -80,5 +80,5 @@
 // run first, so that what several callers bring goes out together. So a handler without Config.Blocking must not wait for a Call
 // of its own on that connection: it may be the one who has to bring the reply. Config.Blocking adds one for
 // each Call that a handler has. A server has one that accepts, and one for each connection that waits for
-// its end. Conn.Close and Server.Close join them all.
+// its end. Conn.Close and Server.Close join them all; Server.Shutdown lets the Calls that handlers have be answered first.
 package rdmaio

@@ -24,7 +24,9 @@ type driver struct {
 	running bool
 	stopped bool
 	busy    int // Requests delivered and not released
-	stats   engine.Stats
+
+	draining bool // and there are to be no more
+	stats    engine.Stats
 
 	// The runner's.
 	engine *engine.Engine
@@ -245,11 +247,4 @@ func (d *driver) stop() {
 	if d.timer != nil {
 		d.timer.Stop()
 	}
-}
-
-// count changes the number of Requests that handlers have.
-func (d *driver) count(n int) {
-	d.mu.Lock()
-	d.busy += n
-	d.mu.Unlock()
 }

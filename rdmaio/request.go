@@ -209,12 +209,16 @@ func (c *Conn) deliver(q *engine.Request) {
 		r = &Request{conn: c, req: q}
 		q.Owner = r
 	}
+	if !c.begin() {
+		q.Answer.Drop = true
+		c.post(engine.Event{Kind: engine.EventReply, Request: q})
+		return
+	}
 	r.held = true
 	r.Message, r.Padding = q.Message, Padding(q.Padding)
 	for _, p := range q.Placed {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
 	}
-	c.count(1)
 	if !c.set.Blocking {
 		c.handle(r)
 		return
@@ -278,6 +282,6 @@ func (c *Conn) release(q *engine.Request) {
 	r.req, r.Message, r.Placed, r.regions, r.sink, r.long = nil, nil, nil, nil, nil, nil
 	if r.held {
 		r.done(err)
-		c.count(-1)
+		c.over()
 	}
 }

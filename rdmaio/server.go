@@ -22,13 +22,18 @@ type Server struct {
 	ln      verbs.Listener
 	handler Handler
 	cancel  context.CancelFunc
+	taking  context.Context // ends when no more connections are taken
+	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and one for each connection
 
-	opened atomic.Int64 // connections
+	opened   atomic.Int64 // connections
+	accepted atomic.Uint64
+	rejected atomic.Uint64
 
-	mu    sync.Mutex
-	conns map[*Conn]struct{}
-	errs  []error // of connections' Close
+	mu       sync.Mutex
+	conns    map[*Conn]struct{}
+	draining bool
+	errs     []error // of connections' Close
 
 	closing  sync.Once
 	closeErr error
@@ -51,6 +56,7 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{dev: dev, set: set, log: newLimited(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]struct{})}
+	s.taking, s.stop = context.WithCancelCause(run)
 	s.shared.memory.most = int64(set.MaxMemory)
 	if set.MaxHandlers > 0 {
 		s.shared.handlers = make(chan struct{}, set.MaxHandlers)
@@ -68,10 +74,12 @@ func (s *Server) Addr() string { return s.ln.Addr() }
 func (s *Server) accept(ctx context.Context) {
 	defer s.wg.Done()
 	for {
-		req, err := s.ln.Accept(ctx)
+		req, err := s.ln.Accept(s.taking)
 		if err != nil {
-			if ctx.Err() == nil { // not by Close: the device is gone, say (T129)
-				s.log.Error("rdmaio: the server takes no more connections", "reason", err)
+			if s.taking.Err() == nil { // not by Close: the device is gone, say (T129)
+				err = fmt.Errorf("rdmaio: the server at %q takes no more connections: %w", s.Addr(), err)
+				s.log.Error(err.Error())
+				s.stop(err)
 			}
 			return
 		}
@@ -129,6 +137,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	log := s.log.With("peer", req.RemoteAddr())
 	c, err := s.open()
 	if err != nil {
+		s.rejected.Add(1)
 		log.Warn("rdmaio: no resources for a connection", "reason", err)
 		reject(log, req)
 		return
@@ -136,13 +145,12 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	defer s.opened.Add(-1)
 	c.remote = req.RemoteAddr()
 	c.agree(req.PrivateData())
-	s.mu.Lock()
-	s.conns[c] = struct{}{}
-	s.mu.Unlock()
 	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
+		s.rejected.Add(1)
 		log.Debug("rdmaio: accept", "reason", err)
 		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
 	} else {
+		s.add(c)
 		select {
 		case <-c.Done():
 		case <-ctx.Done():
@@ -175,10 +183,52 @@ func (s *Server) Conns() []*Conn {
 	return all
 }
 
+// add lists a connection that was set up.
+func (s *Server) add(c *Conn) {
+	s.accepted.Add(1)
+	s.mu.Lock()
+	s.conns[c] = struct{}{}
+	draining := s.draining
+	s.mu.Unlock()
+	if draining { // it came while Shutdown began
+		c.retire()
+	}
+}
+
+// Done is closed when the server takes no more connections: Close or Shutdown was called, or the listener
+// failed, as when its device is removed. Connections that there are go on until one of the two is called.
+func (s *Server) Done() <-chan struct{} { return s.taking.Done() }
+
+// Err is why no more connections are taken: ErrClosed, or what became of the listener. nil before Done is closed.
+func (s *Server) Err() error {
+	if s.taking.Err() == nil {
+		return nil
+	}
+	return context.Cause(s.taking)
+}
+
+// ServerStats counts what a Server did.
+type ServerStats struct {
+	Accepted uint64 // connections set up
+	Rejected uint64 // connections asked for and not set up: Config.MaxConns, no resources, or the peer went away
+
+	// State.
+	Conns  int   // connections
+	Memory int64 // bytes taken by Calls with chunks on all of them: see Config.MaxMemory
+}
+
+// Stats returns the counts. Those of a connection are its own.
+func (s *Server) Stats() ServerStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.conns), Memory: s.shared.memory.used.Load()}
+}
+
 // Close stops listening and closes all connections as Conn.Close does, whose
 // rules hold. Idempotent.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
+		s.stop(ErrClosed)
 		s.cancel()
 		err := s.ln.Close()
 		s.wg.Wait()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -56,6 +57,15 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		fmt.Fprintf(env.stdout, "%s\n", line)
 	}
 	fmt.Fprintf(env.stderr, "ready %s\n", s.Addr())
-	<-ctx.Done()
-	return s.Close()
+	select {
+	case <-ctx.Done():
+	case <-s.Done(): // nobody could connect any more
+		return errors.Join(&failure{code: exitFailed, stage: "serve", err: s.Err()}, s.Close())
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return errors.Join(s.Shutdown(limit), s.Close())
 }
+
+// drainTime is how long calls have to end once the server is to.
+const drainTime = 5 * time.Second

@@ -1,0 +1,70 @@
+package rdmaio
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+)
+
+// Shutdown ends a server without ending Calls: it stops listening, lets handlers answer the Calls that they have,
+// closes each connection when that is done, and the server as Close does when all are. Calls that come meanwhile are not given to handlers:
+// their callers see the connection end, and a Client makes them again on another one. Calls of our own are not waited for.
+//
+// If ctx ends first the error wraps its cause; what goes on then is for Close to end. Shutdown must not be called from a
+// Handler or a done function.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop(ErrClosed)
+	err := s.ln.Close()
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	conns := s.Conns()
+	for _, c := range conns {
+		c.retire()
+	}
+	for i, c := range conns {
+		select {
+		case <-c.Done():
+		case <-ctx.Done():
+			return fmt.Errorf("rdmaio: shutdown of %q: handlers have Calls on up to %d connections, which Close would end: %w", s.Addr(), len(conns)-i, context.Cause(ctx))
+		}
+	}
+	if closed := s.Close(); closed != nil {
+		return closed
+	}
+	return err
+}
+
+// retire closes the connection when handlers have answered the Calls that they have now, and gives them no others.
+func (c *Conn) retire() {
+	c.mu.Lock()
+	c.draining = true
+	idle := c.busy == 0
+	c.mu.Unlock()
+	if idle {
+		c.post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
+	}
+}
+
+// begin counts a Request that a handler gets; false if it is to get none.
+func (c *Conn) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.draining {
+		return false
+	}
+	c.busy++
+	return true
+}
+
+// over counts a Request that no handler has any more.
+func (c *Conn) over() {
+	c.mu.Lock()
+	c.busy--
+	last := c.draining && c.busy == 0
+	c.mu.Unlock()
+	if last {
+		c.post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
+	}
+}
