@@ -208,14 +208,14 @@ func TestPolicy(t *testing.T) {
 	p := newPair(t, &connconf.Config{Allow: func(cred, _ *oncrpc.OpaqueAuth) oncrpc.AuthStat {
 		sys, err := oncrpc.ParseAuthSys(cred)
 		if err != nil || sys.UID != 7 {
-			return oncrpc.AuthStatTooweak
+			return oncrpc.AuthStatTooWeak
 		}
 		return oncrpc.AuthStatOK
 	}}, true)
 	c := p.dial()
 	ok, err := connconf.Configure(context.Background(), c, nil)
 	var re *oncrpc.ReplyError
-	if ok || !errors.Is(err, oncrpc.ErrAuth) || !errors.As(err, &re) || re.Auth != oncrpc.AuthStatTooweak {
+	if ok || !errors.Is(err, oncrpc.ErrAuth) || !errors.As(err, &re) || re.Auth != oncrpc.AuthStatTooWeak {
 		t.Error(ok, err)
 	}
 	if got := p.server.Conns()[0].Terms(); got.InlineRecv != 1024 {

@@ -168,7 +168,7 @@ func (c *Client) do(ctx context.Context, p *callPlace, proc uint32, args, result
 func (p *callPlace) encode(c *Client, xid, proc uint32, cred *oncrpc.OpaqueAuth, args xdr.Value, sites []xdr.Site) error {
 	p.head = oncrpc.Message{XID: xid}
 	p.head.Body.Type = oncrpc.Call
-	p.head.Body.Call = oncrpc.CallBody{Rpcvers: oncrpc.Version, Prog: c.program.Number, Vers: c.program.Version, Proc: proc, Cred: *cred}
+	p.head.Body.Call = oncrpc.CallBody{RPCVers: oncrpc.Version, Prog: c.program.Number, Vers: c.program.Version, Proc: proc, Cred: *cred}
 	p.enc.Reset(p.buf[:0])
 	if err := p.head.EncodeXDR(&p.enc); err != nil {
 		return fmt.Errorf("header of the call: %w", err)

@@ -76,7 +76,7 @@ func ExampleRequest_AuthSys() {
 			return err // the caller is told what is wrong with its credential
 		}
 		if who.UID != 1000 {
-			return oncrpc.Refused(oncrpc.AuthStatTooweak)
+			return oncrpc.Refused(oncrpc.AuthStatTooWeak)
 		}
 		res.OK.Data = who.MachineName
 		return nil

@@ -36,8 +36,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{name: "plain error", err: errors.New("the disk is full"), want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
 		{name: "sentinel", err: oncrpc.ErrGarbageArgs, want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
-		{name: "refusal", err: oncrpc.Refused(oncrpc.AuthStatRejectedcred), want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatRejectedcred}, is: oncrpc.ErrAuth},
-		{name: "of another server", err: &rpc.Error{Err: oncrpc.Refused(oncrpc.AuthStatRejectedcred)}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
+		{name: "refusal", err: oncrpc.Refused(oncrpc.AuthStatRejectedCred), want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatRejectedCred}, is: oncrpc.ErrAuth},
+		{name: "of another server", err: &rpc.Error{Err: oncrpc.Refused(oncrpc.AuthStatRejectedCred)}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
 		{name: "no such status", err: bogus, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
 		{name: "zero refusal", err: new(oncrpc.ReplyError), want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
 		{name: "unusable results", res: store.ReadRes{OK: store.ReadOK{Data: make([]byte, store.MaxData+1)}}, want: &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, told: true, is: oncrpc.ErrSystem, ran: true},
@@ -46,7 +46,7 @@ func TestRefusals(t *testing.T) {
 		{name: "procedure", proc: 99, want: &oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}, is: oncrpc.ErrProcUnavail},
 		{name: "short arguments", args: new(oncrpc.Void), want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
 		{name: "arguments of another type", args: &store.WriteArgs{Data: []byte("much too much")}, want: &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, is: oncrpc.ErrGarbageArgs},
-		{name: "flavour", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.RPCSecGSS}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatTooweak}, is: oncrpc.ErrAuth},
+		{name: "flavour", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.RPCSecGSS}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatTooWeak}, is: oncrpc.ErrAuth},
 	}
 	for _, tt := range outcomes {
 		t.Run(tt.name, func(t *testing.T) {
@@ -215,8 +215,8 @@ func TestAuth(t *testing.T) {
 	}{
 		{name: "AUTH_SYS", cfg: rpc.ClientConfig{Cred: sys}, uid: 1000},
 		{name: "of one call", opt: &rpc.Options{Cred: &sys}, uid: 1000},
-		{name: "nothing", auth: oncrpc.AuthStatTooweak},
-		{name: "malformed", cfg: rpc.ClientConfig{Cred: oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys, Body: sys.Body[:9]}}, auth: oncrpc.AuthStatBadcred},
+		{name: "nothing", auth: oncrpc.AuthStatTooWeak},
+		{name: "malformed", cfg: rpc.ClientConfig{Cred: oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys, Body: sys.Body[:9]}}, auth: oncrpc.AuthStatBadCred},
 		{name: "verifier", cfg: rpc.ClientConfig{Cred: sys, CheckVerf: func(_, _ *oncrpc.OpaqueAuth) error { return strange }}, is: strange},
 	} {
 		var res store.WriteRes

@@ -43,9 +43,9 @@ func (r *Request) AuthSys() (*oncrpc.AuthSysParms, error) {
 	case err == nil:
 		return p, nil
 	case r.Cred().Flavor != oncrpc.AuthSys:
-		return nil, errors.Join(oncrpc.Refused(oncrpc.AuthStatTooweak), err)
+		return nil, errors.Join(oncrpc.Refused(oncrpc.AuthStatTooWeak), err)
 	}
-	return nil, errors.Join(oncrpc.Refused(oncrpc.AuthStatBadcred), err)
+	return nil, errors.Join(oncrpc.Refused(oncrpc.AuthStatBadCred), err)
 }
 
 // Room tells how large results may be: what is there for each eligible one, in their order, and how large the reply may be without them,

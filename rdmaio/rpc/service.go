@@ -48,7 +48,7 @@ func (s *Service) allow(r *Request) error {
 		return s.Allow(r)
 	}
 	if f := r.Cred().Flavor; f != oncrpc.AuthNone && f != oncrpc.AuthSys {
-		return oncrpc.Refused(oncrpc.AuthStatTooweak)
+		return oncrpc.Refused(oncrpc.AuthStatTooWeak)
 	}
 	return nil
 }

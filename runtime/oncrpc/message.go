@@ -6,7 +6,7 @@ import "encoding/binary"
 // AUTH_NONE, as it is with every flavour but RPCSEC_GSS.
 func NewCall(xid, prog, vers, proc uint32, cred OpaqueAuth) *Message {
 	m := &Message{XID: xid, Body: Body{Type: Call}}
-	m.Body.Call = CallBody{Rpcvers: Version, Prog: prog, Vers: vers, Proc: proc, Cred: cred}
+	m.Body.Call = CallBody{RPCVers: Version, Prog: prog, Vers: vers, Proc: proc, Cred: cred}
 	return m
 }
 

@@ -59,7 +59,7 @@ var vectors = []struct {
 		00000001           # MSG_DENIED = 1
 		00000000           # RPC_MISMATCH = 0
 		00000002 00000002  # low, high`},
-	{"credential refused", NewAuthError(7, AuthStatTooweak), `
+	{"credential refused", NewAuthError(7, AuthStatTooWeak), `
 		00000007 00000001 00000001
 		00000001           # AUTH_ERROR = 1
 		00000005           # AUTH_TOOWEAK = 5`},
@@ -139,7 +139,7 @@ func TestCheckReply(t *testing.T) {
 		{NewReply(9, GarbageArgs), ErrGarbageArgs, "arguments"},
 		{NewReply(9, SystemErr), ErrSystem, "system"},
 		{NewRPCMismatch(9), ErrRPCMismatch, "versions 2 to 2"},
-		{NewAuthError(9, AuthStatTooweak), ErrAuth, "AUTH_TOOWEAK"},
+		{NewAuthError(9, AuthStatTooWeak), ErrAuth, "AUTH_TOOWEAK"},
 	} {
 		err := CheckReply(c.msg, 9)
 		if c.is == nil {

@@ -42,8 +42,8 @@ func (v VersionRangeView) High() uint32 {
 // conversion of bytes that begin with a checked CallBody; see package xdr.
 type CallBodyView []byte
 
-// Rpcvers reads field rpcvers.
-func (v CallBodyView) Rpcvers() uint32 {
+// RPCVers reads field rpcvers.
+func (v CallBodyView) RPCVers() uint32 {
 	return xdr.Uint32(v, 0)
 }
 

@@ -875,16 +875,16 @@ type AuthStat int32
 
 // The enumerators of AuthStat.
 const (
-	AuthStatOK                   AuthStat = 0  // AUTH_OK
-	AuthStatBadcred              AuthStat = 1  // AUTH_BADCRED: bad credential
-	AuthStatRejectedcred         AuthStat = 2  // AUTH_REJECTEDCRED: begin a new session
-	AuthStatBadverf              AuthStat = 3  // AUTH_BADVERF: bad verifier
-	AuthStatRejectedverf         AuthStat = 4  // AUTH_REJECTEDVERF: verifier expired or replayed
-	AuthStatTooweak              AuthStat = 5  // AUTH_TOOWEAK: rejected for security reasons
-	AuthStatInvalidresp          AuthStat = 6  // AUTH_INVALIDRESP: bogus response verifier
-	AuthStatFailed               AuthStat = 7  // AUTH_FAILED: unknown reason
-	AuthStatRpcsecGSSCredproblem AuthStat = 13 // RPCSEC_GSS_CREDPROBLEM
-	AuthStatRpcsecGSSCtxproblem  AuthStat = 14 // RPCSEC_GSS_CTXPROBLEM
+	AuthStatOK           AuthStat = 0  // AUTH_OK
+	AuthStatBadCred      AuthStat = 1  // AUTH_BADCRED: bad credential
+	AuthStatRejectedCred AuthStat = 2  // AUTH_REJECTEDCRED: begin a new session
+	AuthStatBadVerf      AuthStat = 3  // AUTH_BADVERF: bad verifier
+	AuthStatRejectedVerf AuthStat = 4  // AUTH_REJECTEDVERF: verifier expired or replayed
+	AuthStatTooWeak      AuthStat = 5  // AUTH_TOOWEAK: rejected for security reasons
+	AuthStatInvalidResp  AuthStat = 6  // AUTH_INVALIDRESP: bogus response verifier
+	AuthStatFailed       AuthStat = 7  // AUTH_FAILED: unknown reason
+	AuthStatCredProblem  AuthStat = 13 // RPCSEC_GSS_CREDPROBLEM
+	AuthStatCtxProblem   AuthStat = 14 // RPCSEC_GSS_CTXPROBLEM
 )
 
 // String returns the enumerator's XDR name, or the number.
@@ -892,23 +892,23 @@ func (v AuthStat) String() string {
 	switch v {
 	case AuthStatOK:
 		return "AUTH_OK"
-	case AuthStatBadcred:
+	case AuthStatBadCred:
 		return "AUTH_BADCRED"
-	case AuthStatRejectedcred:
+	case AuthStatRejectedCred:
 		return "AUTH_REJECTEDCRED"
-	case AuthStatBadverf:
+	case AuthStatBadVerf:
 		return "AUTH_BADVERF"
-	case AuthStatRejectedverf:
+	case AuthStatRejectedVerf:
 		return "AUTH_REJECTEDVERF"
-	case AuthStatTooweak:
+	case AuthStatTooWeak:
 		return "AUTH_TOOWEAK"
-	case AuthStatInvalidresp:
+	case AuthStatInvalidResp:
 		return "AUTH_INVALIDRESP"
 	case AuthStatFailed:
 		return "AUTH_FAILED"
-	case AuthStatRpcsecGSSCredproblem:
+	case AuthStatCredProblem:
 		return "RPCSEC_GSS_CREDPROBLEM"
-	case AuthStatRpcsecGSSCtxproblem:
+	case AuthStatCtxProblem:
 		return "RPCSEC_GSS_CTXPROBLEM"
 	}
 	return "rpc_auth_stat(" + strconv.Itoa(int(v)) + ")"
@@ -1136,7 +1136,7 @@ func (v *VersionRange) ResetXDR() {
 
 // CallBody is struct rpc_call_body.
 type CallBody struct {
-	Rpcvers uint32 // 2
+	RPCVers uint32 // 2
 	Prog    uint32
 	Vers    uint32
 	Proc    uint32
@@ -1228,7 +1228,7 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		return 0, xdr.Full()
 	}
 	w := b[off : off+24 : off+24]
-	binary.BigEndian.PutUint32(w[0:4], v.Rpcvers)
+	binary.BigEndian.PutUint32(w[0:4], v.RPCVers)
 	binary.BigEndian.PutUint32(w[4:8], v.Prog)
 	binary.BigEndian.PutUint32(w[8:12], v.Vers)
 	binary.BigEndian.PutUint32(w[12:16], v.Proc)
@@ -1247,10 +1247,10 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
+		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
 	}
 	w := b[off : off+24 : off+24]
-	v.Rpcvers = binary.BigEndian.Uint32(w[0:4])
+	v.RPCVers = binary.BigEndian.Uint32(w[0:4])
 	v.Prog = binary.BigEndian.Uint32(w[4:8])
 	v.Vers = binary.BigEndian.Uint32(w[8:12])
 	v.Proc = binary.BigEndian.Uint32(w[12:16])
@@ -1292,7 +1292,7 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:Rpcvers")
+		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
 	}
 	w := b[off : off+24 : off+24]
 	n := binary.BigEndian.Uint32(w[20:24])
@@ -1328,7 +1328,7 @@ func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *CallBody) ResetXDR() {
-	v.Rpcvers = 0
+	v.RPCVers = 0
 	v.Prog = 0
 	v.Vers = 0
 	v.Proc = 0
@@ -2449,7 +2449,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], v.Call.Rpcvers)
+		binary.BigEndian.PutUint32(w[0:4], v.Call.RPCVers)
 		binary.BigEndian.PutUint32(w[4:8], v.Call.Prog)
 		binary.BigEndian.PutUint32(w[8:12], v.Call.Vers)
 		binary.BigEndian.PutUint32(w[12:16], v.Call.Proc)
@@ -2566,10 +2566,10 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case Call:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
+			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
-		v.Call.Rpcvers = binary.BigEndian.Uint32(w[0:4])
+		v.Call.RPCVers = binary.BigEndian.Uint32(w[0:4])
 		v.Call.Prog = binary.BigEndian.Uint32(w[4:8])
 		v.Call.Vers = binary.BigEndian.Uint32(w[8:12])
 		v.Call.Proc = binary.BigEndian.Uint32(w[12:16])
@@ -2743,7 +2743,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	switch kind {
 	case Call:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.Rpcvers")
+			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
@@ -2997,7 +2997,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], v.Body.Call.Rpcvers)
+		binary.BigEndian.PutUint32(w[0:4], v.Body.Call.RPCVers)
 		binary.BigEndian.PutUint32(w[4:8], v.Body.Call.Prog)
 		binary.BigEndian.PutUint32(w[8:12], v.Body.Call.Vers)
 		binary.BigEndian.PutUint32(w[12:16], v.Body.Call.Proc)
@@ -3115,10 +3115,10 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case Call:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
+			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
-		v.Body.Call.Rpcvers = binary.BigEndian.Uint32(w[0:4])
+		v.Body.Call.RPCVers = binary.BigEndian.Uint32(w[0:4])
 		v.Body.Call.Prog = binary.BigEndian.Uint32(w[4:8])
 		v.Body.Call.Vers = binary.BigEndian.Uint32(w[8:12])
 		v.Body.Call.Proc = binary.BigEndian.Uint32(w[12:16])
@@ -3292,7 +3292,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	switch kind {
 	case Call:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.Rpcvers")
+			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])

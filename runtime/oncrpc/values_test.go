@@ -110,7 +110,7 @@ func TestRefusal(t *testing.T) {
 		{ErrAuth, ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatFailed}},
 		{ErrSystem, system},
 		{ErrProgMismatch, system}, // of which versions it does not say
-		{fmt.Errorf("so: %w", Refused(AuthStatTooweak)), ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatTooweak}},
+		{fmt.Errorf("so: %w", Refused(AuthStatTooWeak)), ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatTooWeak}},
 		{&ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}, ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}},
 		{&ReplyError{Reply: Denied, Range: VersionRange{2, 2}}, ReplyError{Reply: Denied, Range: VersionRange{2, 2}}},
 	} {
