@@ -43,7 +43,8 @@ type Config struct {
 	// MaxConnMemory is how many bytes all Calls of a connection that have chunks may take
 	// at a time, with their chunks in place; further ones wait until one is answered, or go
 	// alone where they need more. Default 16 MiB; negative: no limit. MaxMemory is the
-	// same for all connections of a server; Calls beyond it are refused by ERR_CHUNK. Default 1 GiB; negative: no limit.
+	// same for all connections of a server; when less is left of it than a connection has, its Calls wait too, and one
+	// that finds nothing left is refused by ERR_CHUNK. Default 1 GiB; negative: no limit.
 	MaxConnMemory, MaxMemory int
 
 	// MaxConns is how many connections a server has; more are rejected. Default 10,000; negative: no limit.
@@ -75,8 +76,8 @@ type Config struct {
 	// may answer later. It must not wait for a Call of its own on the same connection.
 	Blocking bool
 
-	// MaxHandlers is how many handlers of a server run at a time with Blocking; further Calls wait
-	// for their turn. Default 256 for each processor (GOMAXPROCS); negative: no limit.
+	// MaxHandlers is how many handlers of a server run at a time with Blocking, one more for each
+	// connection not counted; further Calls wait for their turn. Default 256 for each processor (GOMAXPROCS); negative: no limit.
 	MaxHandlers int
 
 	// ReverseHandler serves the reverse Calls of a connection that Dial makes: those of

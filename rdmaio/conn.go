@@ -39,6 +39,7 @@ type Conn struct {
 
 	driver
 	handlers sync.WaitGroup // goroutines of Config.Blocking
+	ownPlace chan struct{}  // for one of them
 
 	closing  sync.Once
 	closeErr error
@@ -55,7 +56,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if set.Legacy && role == engine.Responder {
 		recvs += set.serves // for RDMA_DONE
 	}
-	c := &Conn{set: set, role: role, handler: h, shared: with, log: newLimited(set.Logger), start: time.Now(), slots: make(chan *slot, set.calls)}
+	c := &Conn{set: set, role: role, handler: h, shared: with, log: newLimited(set.Logger), start: time.Now(), slots: make(chan *slot, set.calls), ownPlace: make(chan struct{}, 1)}
 	t := header.DefaultTerms()
 	c.terms.Store(&t)
 	c.ready.Store(role == engine.Requester)

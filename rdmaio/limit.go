@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,14 @@ func (b *budget) take(n int) bool {
 
 func (b *budget) give(n int) { b.used.Add(int64(-n)) }
 
+// left is how much may still be taken.
+func (b *budget) left() int {
+	if b.most == 0 {
+		return math.MaxInt
+	}
+	return int(max(b.most-b.used.Load(), 0))
+}
+
 // hoard is the memory of a connection's Calls with chunks. It is for the one who runs the engine.
 type hoard struct {
 	used    int
@@ -48,11 +57,19 @@ type hoard struct {
 // sink gives a Call with chunks the memory to be put together in, or lets it wait. It has
 // its Receive meanwhile, so that a peer who wants too much at a time slows down himself only (R309).
 func (c *Conn) sink(q *engine.Request) {
-	if h := &c.hoard; len(h.waiting) > 0 || h.used > 0 && h.used+q.SinkSize > c.set.MaxConnMemory {
+	if h := &c.hoard; len(h.waiting) > 0 || !c.affords(q) {
 		h.waiting = append(h.waiting, q)
 		return
 	}
 	c.allot(q)
+}
+
+// affords reports whether a Call with chunks may go on now. One alone may always try. A connection takes no more
+// than it leaves to all others: so n of them that take what they can leave a part in n+1, and a Call of
+// another client is not refused because of them (R309).
+func (c *Conn) affords(q *engine.Request) bool {
+	h := &c.hoard
+	return h.used == 0 || h.used+q.SinkSize <= min(c.set.MaxConnMemory, c.shared.memory.left())
 }
 
 // allot gives a Call its memory.
@@ -79,7 +96,7 @@ func (c *Conn) returned(n int) {
 	c.shared.memory.give(n)
 	h := &c.hoard
 	h.used -= n
-	for len(h.waiting) > 0 && (h.used == 0 || h.used+h.waiting[0].SinkSize <= c.set.MaxConnMemory) {
+	for len(h.waiting) > 0 && c.affords(h.waiting[0]) {
 		q := h.waiting[0]
 		h.waiting = h.waiting[1:]
 		c.allot(q)
@@ -94,23 +111,20 @@ func (c *Conn) desert(why error) {
 	c.hoard.waiting = nil
 }
 
-// admit waits for a handler's place; false if the connection ended first.
-func (s *shared) admit(ctx context.Context) bool {
-	if s.handlers == nil {
-		return true
+// admit waits for a place for a handler, and returns what to take it back from; false if the connection ended
+// first. Each connection has one of its own, lest handlers that wait for the clients of some, as long as
+// those like, keep out the Calls of all others.
+func (c *Conn) admit() (place chan struct{}, ok bool) {
+	if c.shared.handlers == nil {
+		return nil, true
 	}
 	select {
-	case s.handlers <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// dismiss gives the place back.
-func (s *shared) dismiss() {
-	if s.handlers != nil {
-		<-s.handlers
+	case c.ownPlace <- struct{}{}:
+		return c.ownPlace, true
+	case c.shared.handlers <- struct{}{}:
+		return c.shared.handlers, true
+	case <-c.ctx.Done():
+		return nil, false
 	}
 }
 

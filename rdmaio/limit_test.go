@@ -178,8 +178,93 @@ func TestMaxHandlers(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if most != 2 {
-		t.Errorf("%d handlers at a time, want 2", most)
+	if most > 2+3 {
+		t.Errorf("%d handlers at a time, want 2, and one for each connection", most)
+	}
+}
+
+// Calls of one client that are never answered hold all places for handlers, and no other client waits.
+func TestHandlersOfOne(t *testing.T) {
+	w := newWorld(t)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if xidOf(r.Message) >= 100 {
+			<-r.Context().Done()
+			r.Drop(nil)
+			return
+		}
+		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
+	}), &rdmaio.Config{Blocking: true, MaxHandlers: 2})
+	greedy, other := w.dial(nil), w.dial(nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, err := greedy.Call(ctx, nullCall(1, 40)); err != nil { // the first Reply brings the credits
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for xid := range uint32(8) {
+		wg.Go(func() { greedy.Call(ctx, nullCall(100+xid, 40)) })
+	}
+	for greedy.Stats().Sent < 9 {
+		time.Sleep(time.Millisecond)
+	}
+	for xid := range uint32(3) {
+		if _, err := other.Call(ctx, nullCall(xid, 40)); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	wg.Wait()
+}
+
+// R309: connections that take all the memory they may have leave some for one that wants little, however many they
+// are: each has at most as much as is left.
+func TestMemoryOfMany(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	var held []*rdmaio.Request // Calls that stay, until it is over
+	over := false
+	answer := func(r *rdmaio.Request) {
+		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
+	}
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if xidOf(r.Message) >= 100 && !over {
+			held = append(held, r)
+			return
+		}
+		answer(r)
+	}), &rdmaio.Config{MaxMemory: 100_000})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	var wg sync.WaitGroup
+	defer func() {
+		cancel()
+		wg.Wait()
+		mu.Lock()
+		over = true
+		all := held
+		mu.Unlock()
+		for _, r := range all {
+			answer(r)
+		}
+	}()
+	for range 3 {
+		c := w.dial(nil)
+		if _, err := c.Call(ctx, nullCall(1, 40)); err != nil { // the first Reply brings the credits
+			t.Fatal(err)
+		}
+		for xid := range uint32(10) {
+			wg.Go(func() { c.Call(ctx, writeCall(100+xid, 0, make([]byte, 9_800))) })
+		}
+		for c.Stats().Sent < 11 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	other := w.dial(nil)
+	for xid := range uint32(3) {
+		if _, err := other.Call(ctx, writeCall(xid, 0, make([]byte, 9_800))); err != nil {
+			t.Errorf("a Call of another client: %v", err)
+		}
 	}
 }
 

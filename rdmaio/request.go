@@ -226,11 +226,14 @@ func (c *Conn) deliver(q *engine.Request) {
 	c.handlers.Add(1)
 	go func() {
 		defer c.handlers.Done()
-		if !c.shared.admit(c.ctx) {
+		place, ok := c.admit()
+		if !ok {
 			r.Drop(nil)
 			return
 		}
-		defer c.shared.dismiss()
+		if place != nil {
+			defer func() { <-place }()
+		}
 		c.handle(r)
 	}()
 }
