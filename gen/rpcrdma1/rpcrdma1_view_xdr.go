@@ -327,16 +327,11 @@ func EachMessageBodyMsgReads(b []byte) iter.Seq2[ReadChunkView, error] {
 	}
 }
 func walkMessageBodyMsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -368,6 +363,9 @@ func walkMessageBodyMsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadC
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -385,16 +383,11 @@ func EachMessageBodyMsgWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 	}
 }
 func walkMessageBodyMsgWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -455,6 +448,9 @@ func walkMessageBodyMsgWrites(c *xdr.Checker, b []byte, off int, yield func(Writ
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -472,16 +468,11 @@ func EachMessageBodyMsgReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 	}
 }
 func walkMessageBodyMsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -565,6 +556,9 @@ func walkMessageBodyMsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -582,16 +576,11 @@ func EachMessageBodyNomsgReads(b []byte) iter.Seq2[ReadChunkView, error] {
 	}
 }
 func walkMessageBodyNomsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -623,6 +612,9 @@ func walkMessageBodyNomsgReads(c *xdr.Checker, b []byte, off int, yield func(Rea
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -640,16 +632,11 @@ func EachMessageBodyNomsgWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 	}
 }
 func walkMessageBodyNomsgWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -710,6 +697,9 @@ func walkMessageBodyNomsgWrites(c *xdr.Checker, b []byte, off int, yield func(Wr
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -727,16 +717,11 @@ func EachMessageBodyNomsgReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 	}
 }
 func walkMessageBodyNomsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -820,6 +805,9 @@ func walkMessageBodyNomsgReplyTarget(c *xdr.Checker, b []byte, off int, yield fu
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -837,16 +825,11 @@ func EachMessageBodyMsgpReads(b []byte) iter.Seq2[ReadChunkView, error] {
 	}
 }
 func walkMessageBodyMsgpReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -878,6 +861,9 @@ func walkMessageBodyMsgpReads(c *xdr.Checker, b []byte, off int, yield func(Read
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -895,16 +881,11 @@ func EachMessageBodyMsgpWrites(b []byte) iter.Seq2[WriteChunkView, error] {
 	}
 }
 func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -965,6 +946,9 @@ func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(Wri
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -982,16 +966,11 @@ func EachMessageBodyMsgpReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
 	}
 }
 func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -1075,6 +1054,9 @@ func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield fun
 	case ProcDone:
 	case ProcError:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil

@@ -1988,23 +1988,30 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
-	off += 4
 	switch v.Err {
 	case ErrVers:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Vrange.VersLow)
-		binary.BigEndian.PutUint32(w[4:8], v.Vrange.VersHigh)
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(w[4:8], v.Vrange.VersLow)
+		binary.BigEndian.PutUint32(w[8:12], v.Vrange.VersHigh)
+		off += 12
 	case ErrChunk:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		off += 4
 	default:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		off += 4
 	}
 	return off, nil
 }
@@ -2198,17 +2205,14 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Proc.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
-	off += 4
 	switch v.Proc {
 	case ProcMsg:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
+		off += 4
 		s := v.Msg.Reads[:]
 		for i := range s {
 			p := &s[i]
@@ -2226,7 +2230,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
+		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
 		s2 := v.Msg.Writes[:]
@@ -2286,6 +2290,12 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcNomsg:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
+		off += 4
 		s5 := v.Nomsg.Reads[:]
 		for i5 := range s5 {
 			p5 := &s5[i5]
@@ -2303,7 +2313,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
+		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		off += 4
 		s6 := v.Nomsg.Writes[:]
@@ -2363,13 +2373,14 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcMsgp:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Msgp.Align)
-		binary.BigEndian.PutUint32(w[4:8], v.Msgp.Thresh)
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
+		binary.BigEndian.PutUint32(w[4:8], v.Msgp.Align)
+		binary.BigEndian.PutUint32(w[8:12], v.Msgp.Thresh)
+		off += 12
 		s9 := v.Msgp.Reads[:]
 		for i9 := range s9 {
 			p9 := &s9[i9]
@@ -2447,13 +2458,20 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcDone:
-	case ProcError:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Error.Err))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
 		off += 4
+	case ProcError:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Error.Err))
+		off += 8
 		switch v.Error.Err {
 		case ErrVers:
 			if xdr.Lacks(b, off, 8) {
@@ -2467,7 +2485,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+		if !v.Proc.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
@@ -2475,16 +2496,11 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Proc
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Proc {
 		switch v.Proc {
@@ -2882,6 +2898,9 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		default:
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
@@ -2889,16 +2908,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Body:Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case ProcMsg:
@@ -3130,6 +3144,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
@@ -3274,9 +3291,6 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Body.Proc.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
-	}
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Full()
 	}
@@ -3527,25 +3541,35 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcDone:
 	case ProcError:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
-		off += 4
 		switch v.Body.Error.Err {
 		case ErrVers:
-			if xdr.Lacks(b, off, 8) {
+			if xdr.Lacks(b, off, 12) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			binary.BigEndian.PutUint32(w[0:4], v.Body.Error.Vrange.VersLow)
-			binary.BigEndian.PutUint32(w[4:8], v.Body.Error.Vrange.VersHigh)
-			off += 8
+			w := b[off : off+12 : off+12]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
+			binary.BigEndian.PutUint32(w[4:8], v.Body.Error.Vrange.VersLow)
+			binary.BigEndian.PutUint32(w[8:12], v.Body.Error.Vrange.VersHigh)
+			off += 12
 		case ErrChunk:
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
+			}
+			w := b[off : off+4 : off+4]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
+			off += 4
 		default:
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
+			}
+			w := b[off : off+4 : off+4]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
+			off += 4
 		}
 	default:
+		if !v.Body.Proc.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -3554,7 +3578,6 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
@@ -3562,11 +3585,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.XID = binary.BigEndian.Uint32(w[0:4])
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	if kind != v.Body.Proc {
 		switch v.Body.Proc {
@@ -3964,6 +3983,9 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		default:
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
@@ -3971,16 +3993,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Proc
 	if xdr.Lacks(b, off, 16) {
 		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
-	enum := Proc(binary.BigEndian.Uint32(w[12:16]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+12, uint64(uint32(enum)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	kind = enum
+	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
@@ -4212,6 +4229,9 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		default:
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil

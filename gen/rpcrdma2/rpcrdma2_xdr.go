@@ -708,58 +708,64 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
-	off += 4
 	switch v.Err {
 	case ErrVers:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Versions.VersLow)
-		binary.BigEndian.PutUint32(w[4:8], v.Versions.VersHigh)
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(w[4:8], v.Versions.VersLow)
+		binary.BigEndian.PutUint32(w[8:12], v.Versions.VersHigh)
+		off += 12
 	case ErrReadChunks:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.MaxReadChunks)
-		off += 4
-	case ErrWriteChunks:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.MaxWriteChunks)
-		off += 4
-	case ErrSegments:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.MaxSegments)
-		off += 4
-	case ErrWriteResource:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.WriteResource.ChunkIndex)
-		binary.BigEndian.PutUint32(w[4:8], v.WriteResource.LengthNeeded)
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(w[4:8], v.MaxReadChunks)
 		off += 8
+	case ErrWriteChunks:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(w[4:8], v.MaxWriteChunks)
+		off += 8
+	case ErrSegments:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(w[4:8], v.MaxSegments)
+		off += 8
+	case ErrWriteResource:
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(w[4:8], v.WriteResource.ChunkIndex)
+		binary.BigEndian.PutUint32(w[8:12], v.WriteResource.LengthNeeded)
+		off += 12
 	case ErrReplyResource:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(w[4:8], v.ReplyLengthNeeded)
+		off += 8
+	default:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.ReplyLengthNeeded)
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
 		off += 4
-	default:
 	}
 	return off, nil
 }

@@ -1419,42 +1419,44 @@ func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Stat.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
-	off += 4
 	switch v.Stat {
 	case Success:
-	case ProgMismatch:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.MismatchInfo.Low)
-		binary.BigEndian.PutUint32(w[4:8], v.MismatchInfo.High)
-		off += 8
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		off += 4
+	case ProgMismatch:
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		binary.BigEndian.PutUint32(w[4:8], v.MismatchInfo.Low)
+		binary.BigEndian.PutUint32(w[8:12], v.MismatchInfo.High)
+		off += 12
 	default:
+		if !v.Stat.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind AcceptStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	w := b[off : off+4 : off+4]
-	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
-	}
-	kind = enum
+	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Stat {
 		switch v.Stat {
@@ -1476,22 +1478,20 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyData:Stat")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind AcceptStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	w := b[off : off+4 : off+4]
-	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyData:Stat")
-	}
-	kind = enum
+	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Success:
@@ -1501,6 +1501,9 @@ func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyData:Stat")
+		}
 	}
 	return off, nil
 }
@@ -1604,9 +1607,6 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if len(v.Verf.Body) > 400 {
 		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
-	if !v.Data.Stat.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Verf.Body))+8, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat")
-	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Verf.Body))) {
 		return 0, xdr.Full()
 	}
@@ -1629,6 +1629,9 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		binary.BigEndian.PutUint32(w[4:8], v.Data.MismatchInfo.High)
 		off += 8
 	default:
+		if !v.Data.Stat.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat")
+		}
 	}
 	return off, nil
 }
@@ -1653,16 +1656,11 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	v.Verf.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	var kind AcceptStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	w = b[off : off+4 : off+4]
-	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
-	}
-	kind = enum
+	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Data.Stat {
 		switch v.Data.Stat {
@@ -1684,6 +1682,9 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.AcceptedReply:Data.Stat")
+		}
 	}
 	return off, nil
 }
@@ -1706,16 +1707,11 @@ func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	off += xdr.Padded(int(n))
-	var kind AcceptStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	w = b[off : off+4 : off+4]
-	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptedReply:Data.Stat")
-	}
-	kind = enum
+	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Success:
@@ -1725,6 +1721,9 @@ func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.AcceptedReply:Data.Stat")
+		}
 	}
 	return off, nil
 }
@@ -1819,49 +1818,40 @@ func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Stat.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
-	off += 4
 	switch v.Stat {
 	case RPCMismatch:
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		binary.BigEndian.PutUint32(w[4:8], v.MismatchInfo.Low)
+		binary.BigEndian.PutUint32(w[8:12], v.MismatchInfo.High)
+		off += 12
+	case AuthError:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.MismatchInfo.Low)
-		binary.BigEndian.PutUint32(w[4:8], v.MismatchInfo.High)
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.AuthStat))
 		off += 8
-	case AuthError:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.AuthStat))
-		off += 4
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+		if !v.Stat.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind RejectStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	w := b[off : off+4 : off+4]
-	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
-	}
-	kind = enum
+	kind := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Stat {
 		switch v.Stat {
@@ -1889,6 +1879,9 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
@@ -1896,16 +1889,11 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind RejectStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	w := b[off : off+4 : off+4]
-	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectedReply:Stat")
-	}
-	kind = enum
+	kind := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case RPCMismatch:
@@ -1919,6 +1907,9 @@ func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		}
 		off += 4
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
@@ -2033,30 +2024,19 @@ func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Stat.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
-	off += 4
 	switch v.Stat {
 	case Accepted:
 		if len(v.Accepted.Verf.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
-		if !v.Accepted.Data.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Accepted.Verf.Body))+8, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
-		}
-		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Accepted.Verf.Body))) {
+		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Accepted.Verf.Body))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Accepted.Verf.Flavor))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Accepted.Verf.Body)))
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Accepted.Verf.Flavor))
+		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Accepted.Verf.Body)))
+		off += 12
 		off = xdr.PutOpaque(b, off, v.Accepted.Verf.Body)
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Accepted.Data.Stat))
@@ -2072,17 +2052,18 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[4:8], v.Accepted.Data.MismatchInfo.High)
 			off += 8
 		default:
+			if !v.Accepted.Data.Stat.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+			}
 		}
 	case Denied:
-		if !v.Rejected.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Rejected.Stat))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Rejected.Stat))
+		off += 8
 		switch v.Rejected.Stat {
 		case RPCMismatch:
 			if xdr.Lacks(b, off, 8) {
@@ -2100,26 +2081,27 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Rejected.AuthStat))
 			off += 4
 		default:
+			if !v.Rejected.Stat.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+		if !v.Stat.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind ReplyStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	w := b[off : off+4 : off+4]
-	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
-	}
-	kind = enum
+	kind := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Stat {
 		switch v.Stat {
@@ -2150,16 +2132,11 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Accepted.Verf.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
-		var kind2 AcceptStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		w = b[off : off+4 : off+4]
-		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
-		}
-		kind2 = enum2
+		kind2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Accepted.Data.Stat {
 			switch v.Accepted.Data.Stat {
@@ -2181,18 +2158,16 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Accepted.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+			}
 		}
 	case Denied:
-		var kind3 RejectStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
-		}
-		kind3 = enum3
+		kind3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind3 != v.Rejected.Stat {
 			switch v.Rejected.Stat {
@@ -2220,9 +2195,15 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 		default:
+			if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
@@ -2230,16 +2211,11 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind ReplyStat
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	w := b[off : off+4 : off+4]
-	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyBody:Stat")
-	}
-	kind = enum
+	kind := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Accepted:
@@ -2259,16 +2235,11 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		off += xdr.Padded(int(n))
-		var kind2 AcceptStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		w = b[off : off+4 : off+4]
-		enum2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
-		}
-		kind2 = enum2
+		kind2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case Success:
@@ -2278,18 +2249,16 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 8
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+			}
 		}
 	case Denied:
-		var kind3 RejectStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
-		}
-		kind3 = enum3
+		kind3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind3 {
 		case RPCMismatch:
@@ -2303,9 +2272,15 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 4
 		default:
+			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
@@ -2428,34 +2403,26 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Type.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
-	off += 4
 	switch v.Type {
 	case Call:
 		if len(v.Call.Cred.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		if len(v.Call.Verf.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+28, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body")
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+32, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body")
 		}
-		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
+		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], v.Call.RPCVers)
-		binary.BigEndian.PutUint32(w[4:8], v.Call.Prog)
-		binary.BigEndian.PutUint32(w[8:12], v.Call.Vers)
-		binary.BigEndian.PutUint32(w[12:16], v.Call.Proc)
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.Call.Cred.Flavor))
-		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Call.Cred.Body)))
-		off += 24
+		w := b[off : off+28 : off+28]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		binary.BigEndian.PutUint32(w[4:8], v.Call.RPCVers)
+		binary.BigEndian.PutUint32(w[8:12], v.Call.Prog)
+		binary.BigEndian.PutUint32(w[12:16], v.Call.Vers)
+		binary.BigEndian.PutUint32(w[16:20], v.Call.Proc)
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.Call.Cred.Flavor))
+		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Call.Cred.Body)))
+		off += 28
 		off = xdr.PutOpaque(b, off, v.Call.Cred.Body)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Call.Verf.Flavor))
@@ -2463,22 +2430,17 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		off = xdr.PutOpaque(b, off, v.Call.Verf.Body)
 	case Reply:
-		if !v.Reply.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Stat))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Reply.Stat))
+		off += 8
 		switch v.Reply.Stat {
 		case Accepted:
 			if len(v.Reply.Accepted.Verf.Body) > 400 {
 				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
-			}
-			if !v.Reply.Accepted.Data.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Reply.Accepted.Verf.Body))+8, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Reply.Accepted.Verf.Body))) {
 				return 0, xdr.Full()
@@ -2502,57 +2464,57 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[4:8], v.Reply.Accepted.Data.MismatchInfo.High)
 				off += 8
 			default:
+				if !v.Reply.Accepted.Data.Stat.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+				}
 			}
 		case Denied:
-			if !v.Reply.Rejected.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
-			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
-			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
-			off += 4
 			switch v.Reply.Rejected.Stat {
 			case RPCMismatch:
+				if xdr.Lacks(b, off, 12) {
+					return 0, xdr.Full()
+				}
+				w := b[off : off+12 : off+12]
+				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
+				binary.BigEndian.PutUint32(w[4:8], v.Reply.Rejected.MismatchInfo.Low)
+				binary.BigEndian.PutUint32(w[8:12], v.Reply.Rejected.MismatchInfo.High)
+				off += 12
+			case AuthError:
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Full()
 				}
 				w := b[off : off+8 : off+8]
-				binary.BigEndian.PutUint32(w[0:4], v.Reply.Rejected.MismatchInfo.Low)
-				binary.BigEndian.PutUint32(w[4:8], v.Reply.Rejected.MismatchInfo.High)
+				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
+				binary.BigEndian.PutUint32(w[4:8], uint32(v.Reply.Rejected.AuthStat))
 				off += 8
-			case AuthError:
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
-				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.AuthStat))
-				off += 4
 			default:
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				if !v.Reply.Rejected.Stat.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				}
+				return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
+			if !v.Reply.Stat.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+		if !v.Type.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind MsgType
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	w := b[off : off+4 : off+4]
-	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
-	}
-	kind = enum
+	kind := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Type {
 		switch v.Type {
@@ -2606,16 +2568,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Call.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case Reply:
-		var kind2 ReplyStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
-		}
-		kind2 = enum2
+		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Reply.Stat {
 			switch v.Reply.Stat {
@@ -2646,16 +2603,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Reply.Accepted.Verf.Body = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
-			var kind3 AcceptStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
-			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
-			}
-			kind3 = enum3
+			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			if kind3 != v.Reply.Accepted.Data.Stat {
 				switch v.Reply.Accepted.Data.Stat {
@@ -2677,18 +2629,16 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Reply.Accepted.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			default:
+				if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+				}
 			}
 		case Denied:
-			var kind4 RejectStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
-			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
-			}
-			kind4 = enum4
+			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			if kind4 != v.Reply.Rejected.Stat {
 				switch v.Reply.Rejected.Stat {
@@ -2716,12 +2666,21 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 				off += 4
 			default:
+				if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
@@ -2729,16 +2688,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind MsgType
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	w := b[off : off+4 : off+4]
-	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.Body:Type")
-	}
-	kind = enum
+	kind := MsgType(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Call:
@@ -2775,16 +2729,11 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
-		var kind2 ReplyStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Body:Reply.Stat")
-		}
-		kind2 = enum2
+		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case Accepted:
@@ -2804,16 +2753,11 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
-			var kind3 AcceptStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
-			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
-			}
-			kind3 = enum3
+			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind3 {
 			case Success:
@@ -2823,18 +2767,16 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				}
 				off += 8
 			default:
+				if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+				}
 			}
 		case Denied:
-			var kind4 RejectStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
-			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
-			}
-			kind4 = enum4
+			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
@@ -2848,12 +2790,21 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				}
 				off += 4
 			default:
+				if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
@@ -2975,9 +2926,6 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Body.Type.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
-	}
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
@@ -3011,30 +2959,19 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		off = xdr.PutOpaque(b, off, v.Body.Call.Verf.Body)
 	case Reply:
-		if !v.Body.Reply.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
-		off += 4
 		switch v.Body.Reply.Stat {
 		case Accepted:
 			if len(v.Body.Reply.Accepted.Verf.Body) > 400 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
-			if !v.Body.Reply.Accepted.Data.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))+8, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
-			}
-			if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
+			if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Accepted.Verf.Flavor))
-			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body.Reply.Accepted.Verf.Body)))
-			off += 8
+			w := b[off : off+12 : off+12]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
+			binary.BigEndian.PutUint32(w[4:8], uint32(v.Body.Reply.Accepted.Verf.Flavor))
+			binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Body.Reply.Accepted.Verf.Body)))
+			off += 12
 			off = xdr.PutOpaque(b, off, v.Body.Reply.Accepted.Verf.Body)
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Accepted.Data.Stat))
@@ -3050,17 +2987,18 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[4:8], v.Body.Reply.Accepted.Data.MismatchInfo.High)
 				off += 8
 			default:
+				if !v.Body.Reply.Accepted.Data.Stat.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				}
 			}
 		case Denied:
-			if !v.Body.Reply.Rejected.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
-			}
-			if xdr.Lacks(b, off, 4) {
+			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Rejected.Stat))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
+			binary.BigEndian.PutUint32(w[4:8], uint32(v.Body.Reply.Rejected.Stat))
+			off += 8
 			switch v.Body.Reply.Rejected.Stat {
 			case RPCMismatch:
 				if xdr.Lacks(b, off, 8) {
@@ -3078,12 +3016,21 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Rejected.AuthStat))
 				off += 4
 			default:
+				if !v.Body.Reply.Rejected.Stat.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+			if !v.Body.Reply.Stat.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+			}
+			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
+		if !v.Body.Type.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
@@ -3091,17 +3038,12 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind MsgType
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
-	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
-	}
-	kind = enum
+	kind := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	if kind != v.Body.Type {
 		switch v.Body.Type {
@@ -3155,16 +3097,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Body.Call.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case Reply:
-		var kind2 ReplyStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
-		}
-		kind2 = enum2
+		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Body.Reply.Stat {
 			switch v.Body.Reply.Stat {
@@ -3195,16 +3132,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Body.Reply.Accepted.Verf.Body = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
-			var kind3 AcceptStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
-			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
-			}
-			kind3 = enum3
+			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			if kind3 != v.Body.Reply.Accepted.Data.Stat {
 				switch v.Body.Reply.Accepted.Data.Stat {
@@ -3226,18 +3158,16 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Body.Reply.Accepted.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			default:
+				if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				}
 			}
 		case Denied:
-			var kind4 RejectStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
-			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
-			}
-			kind4 = enum4
+			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			if kind4 != v.Body.Reply.Rejected.Stat {
 				switch v.Body.Reply.Rejected.Stat {
@@ -3265,12 +3195,21 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Body.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
 				off += 4
 			default:
+				if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
@@ -3278,16 +3217,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind MsgType
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
-	enum := MsgType(binary.BigEndian.Uint32(w[4:8]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "oncrpc.Message:Body.Type")
-	}
-	kind = enum
+	kind := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	switch kind {
 	case Call:
@@ -3324,16 +3258,11 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
-		var kind2 ReplyStat
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "oncrpc.Message:Body.Reply.Stat")
-		}
-		kind2 = enum2
+		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case Accepted:
@@ -3353,16 +3282,11 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
-			var kind3 AcceptStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			w = b[off : off+4 : off+4]
-			enum3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
-			}
-			kind3 = enum3
+			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind3 {
 			case Success:
@@ -3372,18 +3296,16 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				}
 				off += 8
 			default:
+				if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				}
 			}
 		case Denied:
-			var kind4 RejectStat
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			w := b[off : off+4 : off+4]
-			enum4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
-			}
-			kind4 = enum4
+			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
@@ -3397,12 +3319,21 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				}
 				off += 4
 			default:
+				if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil

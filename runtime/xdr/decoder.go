@@ -33,9 +33,9 @@ const (
 // copying and within the default limits.
 type DecoderOptions struct {
 	Limits Limits
-	// Alias makes opaque data and strings slices of the input, and gives large
-	// union arms out of the Decoder's own memory: both are valid until the
-	// input is overwritten or the Decoder is reset.
+	// Alias makes opaque data and strings slices of the input, and gives what types
+	// that contain themselves hold by pointer out of the Decoder's own memory: both
+	// are valid until the input is overwritten or the Decoder is reset.
 	Alias bool
 	// Lenient switches rules off, one by one. Default: all are in force.
 	Lenient Lenient

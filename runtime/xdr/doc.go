@@ -55,17 +55,21 @@
 // UnmarshalBinary does): opaque data and strings are copied into an arena
 // per message, which belongs to the decoded value. Aliasing
 // ([DecoderOptions.Alias]): opaque data and strings are slices of the input,
-// and large union arms live in memory of the Decoder; both are valid until
-// the input is overwritten or the Decoder is reset, whichever is first.
+// and what types that contain themselves hold by pointer lives in memory of the
+// Decoder; both are valid until the input is overwritten or the Decoder is reset,
+// whichever is first.
 //
 // An item that came out of line ([Decoder.ReinsertAt]) is never copied, in
 // either mode: the value holds the memory that the item was given with.
 //
 // A value may be decoded into again and again, in either mode: slices of
-// elements keep their capacity, every field is set, and no byte of opaque
-// data is ever written in place, so that a value once decoded in aliasing mode
-// never writes into its old input. A Decoder, an Encoder and a value are for
-// one goroutine at a time.
+// elements keep their capacity and large union arms, which are held by pointer,
+// their memory, every field is set, and no byte of opaque data is ever written in
+// place, so that a value once decoded in aliasing mode never writes into its old
+// input. An arm that is not selected is empty, but its pointer need not be nil: the
+// discriminant alone says which arm counts. What a program has taken out of a
+// value, or put into two places of it, it must have copied before it decodes into
+// the value again. A Decoder, an Encoder and a value are for one goroutine at a time.
 //
 // A value of a type that contains itself must be a tree: encoding one with a
 // cycle of pointers does not end. One nested deeper than a decoder's MaxDepth

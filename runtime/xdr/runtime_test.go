@@ -277,6 +277,28 @@ func TestNewMemory(t *testing.T) {
 	}
 }
 
+// An arm's memory is the value's in either mode: it is used again, and charged once.
+func TestArmMemory(t *testing.T) {
+	for _, alias := range []bool{false, true} {
+		d := NewDecoder(make([]byte, 4), &DecoderOptions{Alias: alias, Limits: Limits{MaxMemory: 150}})
+		var p, q *[100]byte
+		if err := Arm(d, &p, 100, 0); err != nil || p == nil {
+			t.Fatalf("alias %v: 100 of 150: %v", alias, err)
+		}
+		kept := p
+		if err := Arm(d, &p, 100, 0); err != nil || p != kept {
+			t.Errorf("alias %v: memory already there is given anew: %v", alias, err)
+		}
+		if err := Arm(d, &q, 100, 12); !errors.Is(err, ErrMemory) || q != nil {
+			t.Errorf("alias %v: 200 of 150: %v", alias, err)
+		}
+		d.Reset(make([]byte, 4))
+		if err := Arm(d, &q, 100, 0); err != nil || q == kept {
+			t.Errorf("alias %v: after Reset another value has the same memory: %v", alias, err)
+		}
+	}
+}
+
 func TestDone(t *testing.T) {
 	d := NewDecoder(make([]byte, 8), nil)
 	d.Advance(4)

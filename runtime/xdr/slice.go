@@ -41,6 +41,24 @@ func Extend[S ~[]T, T any](d *Decoder, s *S, size, off int) (S, error) {
 	return t, nil
 }
 
+// Arm sees that *p, an arm of a union that is held by pointer, has memory. What it
+// has it keeps; the caller sets every field. size is its memory in bytes, charged
+// to the budget where it is new. For generated code.
+func Arm[T any](d *Decoder, p **T, size, off int) error {
+	if *p != nil {
+		return nil
+	}
+	return newArm(d, p, size, off)
+}
+
+func newArm[T any](d *Decoder, p **T, size, off int) error {
+	if err := d.charge(1, size, off); err != nil {
+		return err
+	}
+	*p = new(T)
+	return nil
+}
+
 // slab is memory for values of one type.
 type slab interface{ rewind() }
 

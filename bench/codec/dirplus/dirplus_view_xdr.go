@@ -254,16 +254,11 @@ func EachReplyListingEntries(b []byte) iter.Seq2[EntryView, error] {
 	}
 }
 func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(EntryView, error) bool) (int, *xdr.Error) {
-	var kind Status
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
-	}
-	kind = enum
+	kind := Status(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case StatusOK:
@@ -283,9 +278,9 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
-			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			enum := Type(binary.BigEndian.Uint32(w[0:4]))
+			if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			off += 84
 		}
@@ -334,9 +329,9 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				w := b[off : off+84 : off+84]
-				enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
-				if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
+				enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
+				if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				off += 84
 			}
@@ -384,6 +379,9 @@ func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(Entry
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
+		}
 	}
 	return off, nil
 }

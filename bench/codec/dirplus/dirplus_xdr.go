@@ -806,38 +806,40 @@ func (v *OptAttr) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
-	off += 4
 	if v.Present {
 		if !v.Attr.Type.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type")
 		}
-		if xdr.Lacks(b, off, 84) {
+		if xdr.Lacks(b, off, 88) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+84 : off+84]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Attr.Type))
-		binary.BigEndian.PutUint32(w[4:8], v.Attr.Mode)
-		binary.BigEndian.PutUint32(w[8:12], v.Attr.Links)
-		binary.BigEndian.PutUint32(w[12:16], v.Attr.Owner)
-		binary.BigEndian.PutUint32(w[16:20], v.Attr.Group)
-		binary.BigEndian.PutUint64(w[20:28], v.Attr.Size)
-		binary.BigEndian.PutUint64(w[28:36], v.Attr.Used)
-		binary.BigEndian.PutUint32(w[36:40], v.Attr.Device.MajorNo)
-		binary.BigEndian.PutUint32(w[40:44], v.Attr.Device.MinorNo)
-		binary.BigEndian.PutUint64(w[44:52], v.Attr.Volume)
-		binary.BigEndian.PutUint64(w[52:60], v.Attr.ID)
-		binary.BigEndian.PutUint32(w[60:64], v.Attr.Accessed.Seconds)
-		binary.BigEndian.PutUint32(w[64:68], v.Attr.Accessed.Nanoseconds)
-		binary.BigEndian.PutUint32(w[68:72], v.Attr.Modified.Seconds)
-		binary.BigEndian.PutUint32(w[72:76], v.Attr.Modified.Nanoseconds)
-		binary.BigEndian.PutUint32(w[76:80], v.Attr.Changed.Seconds)
-		binary.BigEndian.PutUint32(w[80:84], v.Attr.Changed.Nanoseconds)
-		off += 84
+		w := b[off : off+88 : off+88]
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Attr.Type))
+		binary.BigEndian.PutUint32(w[8:12], v.Attr.Mode)
+		binary.BigEndian.PutUint32(w[12:16], v.Attr.Links)
+		binary.BigEndian.PutUint32(w[16:20], v.Attr.Owner)
+		binary.BigEndian.PutUint32(w[20:24], v.Attr.Group)
+		binary.BigEndian.PutUint64(w[24:32], v.Attr.Size)
+		binary.BigEndian.PutUint64(w[32:40], v.Attr.Used)
+		binary.BigEndian.PutUint32(w[40:44], v.Attr.Device.MajorNo)
+		binary.BigEndian.PutUint32(w[44:48], v.Attr.Device.MinorNo)
+		binary.BigEndian.PutUint64(w[48:56], v.Attr.Volume)
+		binary.BigEndian.PutUint64(w[56:64], v.Attr.ID)
+		binary.BigEndian.PutUint32(w[64:68], v.Attr.Accessed.Seconds)
+		binary.BigEndian.PutUint32(w[68:72], v.Attr.Accessed.Nanoseconds)
+		binary.BigEndian.PutUint32(w[72:76], v.Attr.Modified.Seconds)
+		binary.BigEndian.PutUint32(w[76:80], v.Attr.Modified.Nanoseconds)
+		binary.BigEndian.PutUint32(w[80:84], v.Attr.Changed.Seconds)
+		binary.BigEndian.PutUint32(w[84:88], v.Attr.Changed.Nanoseconds)
+		off += 88
+	} else {
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
+		off += 4
 	}
 	return off, nil
 }
@@ -1146,23 +1148,25 @@ func (v *OptHandle) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
-	off += 4
 	if v.Present {
 		if len(v.Handle) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Handle))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Handle))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Handle)))
+		off += 8
+		off = xdr.PutOpaque(b, off, v.Handle)
+	} else {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle)))
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Handle)
 	}
 	return off, nil
 }
@@ -1355,23 +1359,25 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if off, err = v.Attr.PutXDR(e, b, off); err != nil {
 		return 0, xdr.In(err, "dirplus.Entry:Attr")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
-	off += 4
 	if v.Handle.Present {
 		if len(v.Handle.Handle) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Handle.Handle))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Handle.Handle))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Handle.Handle)))
+		off += 8
+		off = xdr.PutOpaque(b, off, v.Handle.Handle)
+	} else {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Handle.Handle)))
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Handle.Handle)
 	}
 	return off, nil
 }
@@ -1627,7 +1633,7 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
-	copy(w[0:8], v.Verifier[:])
+	*(*[8]byte)(w[0:8]) = v.Verifier
 	off += 8
 	s := v.Entries[:]
 	for i := range s {
@@ -1650,23 +1656,25 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if off, err = p.Attr.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "dirplus.Listing:Entries[].Attr", i)
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
-		off += 4
 		if p.Handle.Present {
 			if len(p.Handle.Handle) > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
-			if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Handle.Handle))) {
+			if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
+				return 0, xdr.Full()
+			}
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Handle.Handle)))
+			off += 8
+			off = xdr.PutOpaque(b, off, p.Handle.Handle)
+		} else {
+			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
 			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
+			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
 			off += 4
-			off = xdr.PutOpaque(b, off, p.Handle.Handle)
 		}
 	}
 	if xdr.Lacks(b, off, 8) {
@@ -1689,7 +1697,7 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
 	w := b[off : off+12 : off+12]
-	copy(v.Verifier[:], w[0:8])
+	v.Verifier = [8]byte(w[0:8])
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	list, i := v.Entries[:cap(v.Entries)], 0
@@ -2017,9 +2025,6 @@ func (v *Reply) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status")
-	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
@@ -2035,7 +2040,7 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		copy(w[0:8], v.Listing.Verifier[:])
+		*(*[8]byte)(w[0:8]) = v.Listing.Verifier
 		off += 8
 		s := v.Listing.Entries[:]
 		for i := range s {
@@ -2058,23 +2063,25 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			if off, err = p.Attr.PutXDR(e, b, off); err != nil {
 				return 0, xdr.In(err, "dirplus.Reply:Listing.Entries[].Attr", i)
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
-			}
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
-			off += 4
 			if p.Handle.Present {
 				if len(p.Handle.Handle) > 64 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
-				if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Handle.Handle))) {
+				if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
+					return 0, xdr.Full()
+				}
+				w := b[off : off+8 : off+8]
+				binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
+				binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Handle.Handle)))
+				off += 8
+				off = xdr.PutOpaque(b, off, p.Handle.Handle)
+			} else {
+				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
 				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Handle.Handle)))
+				binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
 				off += 4
-				off = xdr.PutOpaque(b, off, p.Handle.Handle)
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
@@ -2085,6 +2092,9 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Listing.EOF))
 		off += 8
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status")
+		}
 		if off, err = v.DirAttr.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "dirplus.Reply:DirAttr")
 		}
@@ -2095,16 +2105,11 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Status
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
-	}
-	kind = enum
+	kind := Status(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -2124,7 +2129,7 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w := b[off : off+12 : off+12]
-		copy(v.Listing.Verifier[:], w[0:8])
+		v.Listing.Verifier = [8]byte(w[0:8])
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list, i := v.Listing.Entries[:cap(v.Listing.Entries)], 0
@@ -2221,6 +2226,9 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Listing.EOF = word2 != 0
 		off += 4
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
+		}
 		if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
 			return 0, xdr.In(err, "dirplus.Reply:DirAttr")
 		}
@@ -2230,16 +2238,11 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Status
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Status")
-	}
-	kind = enum
+	kind := Status(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case StatusOK:
@@ -2259,9 +2262,9 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
-			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			enum := Type(binary.BigEndian.Uint32(w[0:4]))
+			if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			off += 84
 		}
@@ -2309,9 +2312,9 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				w := b[off : off+84 : off+84]
-				enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
-				if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
+				enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
+				if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				off += 84
 			}
@@ -2365,6 +2368,9 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 4
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
+		}
 		var kind5 bool
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "dirplus.Reply:DirAttr.Present")
@@ -2381,9 +2387,9 @@ func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				return 0, xdr.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
-			enum4 := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "dirplus.Reply:DirAttr.Attr.Type")
+			enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
+			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:DirAttr.Attr.Type")
 			}
 			off += 84
 		}

@@ -694,29 +694,19 @@ func EachEnvelopePlainTransactionOperations(b []byte) iter.Seq2[OperationView, e
 }
 func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, yield func(OperationView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind Kind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
-	}
-	kind = enum
+	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KindPlain:
-		var kind2 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Source.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
-		}
-		kind2 = enum2
+		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
@@ -735,6 +725,9 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 			}
 			off += 40
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -763,16 +756,11 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 				off += 8
 			}
 		}
-		var kind3 MemoKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Memo.Kind")
 		}
 		w = b[off : off+4 : off+4]
-		enum3 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
-		}
-		kind3 = enum3
+		kind3 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind3 {
 		case MemoKindNone:
@@ -804,6 +792,9 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 			}
 			off += 32
 		default:
+			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -829,6 +820,9 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 		}
 	case KindFeeBump:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
@@ -847,16 +841,11 @@ func EachEnvelopePlainSignatures(b []byte) iter.Seq2[DecoratedView, error] {
 }
 func walkEnvelopePlainSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind Kind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
-	}
-	kind = enum
+	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KindPlain:
@@ -899,6 +888,9 @@ func walkEnvelopePlainSignatures(c *xdr.Checker, b []byte, off int, yield func(D
 		}
 	case KindFeeBump:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
@@ -917,30 +909,20 @@ func EachEnvelopeBumpedInnerTransactionOperations(b []byte) iter.Seq2[OperationV
 }
 func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off int, yield func(OperationView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind Kind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
-	}
-	kind = enum
+	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KindPlain:
 	case KindFeeBump:
-		var kind2 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
-		}
-		kind2 = enum2
+		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
@@ -959,22 +941,20 @@ func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off 
 			}
 			off += 40
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
 		}
 		off += 8
-		var kind3 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
 		}
 		w = b[off : off+4 : off+4]
-		enum3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
-		}
-		kind3 = enum3
+		kind3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
@@ -993,6 +973,9 @@ func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off 
 			}
 			off += 40
 		default:
+			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -1021,16 +1004,11 @@ func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off 
 				off += 8
 			}
 		}
-		var kind4 MemoKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
 		}
 		w = b[off : off+4 : off+4]
-		enum4 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
-		}
-		kind4 = enum4
+		kind4 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind4 {
 		case MemoKindNone:
@@ -1062,6 +1040,9 @@ func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off 
 			}
 			off += 32
 		default:
+			if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -1086,6 +1067,9 @@ func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off 
 			}
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
@@ -1104,30 +1088,20 @@ func EachEnvelopeBumpedInnerSignatures(b []byte) iter.Seq2[DecoratedView, error]
 }
 func walkEnvelopeBumpedInnerSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind Kind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
-	}
-	kind = enum
+	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KindPlain:
 	case KindFeeBump:
-		var kind2 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
-		}
-		kind2 = enum2
+		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
@@ -1146,6 +1120,9 @@ func walkEnvelopeBumpedInnerSignatures(c *xdr.Checker, b []byte, off int, yield 
 			}
 			off += 40
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		if xdr.Lacks(b, off, 8) {
@@ -1190,6 +1167,9 @@ func walkEnvelopeBumpedInnerSignatures(c *xdr.Checker, b []byte, off int, yield 
 			}
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
@@ -1208,30 +1188,20 @@ func EachEnvelopeBumpedSignatures(b []byte) iter.Seq2[DecoratedView, error] {
 }
 func walkEnvelopeBumpedSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind Kind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
-	}
-	kind = enum
+	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KindPlain:
 	case KindFeeBump:
-		var kind2 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
-		}
-		kind2 = enum2
+		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
@@ -1250,6 +1220,9 @@ func walkEnvelopeBumpedSignatures(c *xdr.Checker, b []byte, off int, yield func(
 			}
 			off += 40
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
 		if xdr.Lacks(b, off, 8) {
@@ -1294,6 +1267,9 @@ func walkEnvelopeBumpedSignatures(c *xdr.Checker, b []byte, off int, yield func(
 			}
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil

@@ -95,7 +95,7 @@ func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		return 0, xdr.Full()
 	}
 	w := b[off : off+32 : off+32]
-	copy(w[0:32], (*v)[:])
+	*(*[32]byte)(w[0:32]) = (*v)
 	off += 32
 	return off, nil
 }
@@ -106,7 +106,7 @@ func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 32, "envelope.Hash:")
 	}
 	w := b[off : off+32 : off+32]
-	copy((*v)[:], w[0:32])
+	(*v) = [32]byte(w[0:32])
 	off += 32
 	return off, nil
 }
@@ -733,7 +733,7 @@ func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+40 : off+40]
 	binary.BigEndian.PutUint64(w[0:8], v.Tag)
-	copy(w[8:40], v.Key[:])
+	*(*[32]byte)(w[8:40]) = v.Key
 	off += 40
 	return off, nil
 }
@@ -745,7 +745,7 @@ func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+40 : off+40]
 	v.Tag = binary.BigEndian.Uint64(w[0:8])
-	copy(v.Key[:], w[8:40])
+	v.Key = [32]byte(w[8:40])
 	off += 40
 	return off, nil
 }
@@ -852,56 +852,48 @@ func (v *Account) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Kind.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
-	off += 4
 	switch v.Kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
+		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		copy(w[0:32], v.Key[:])
-		off += 32
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		*(*[32]byte)(w[4:36]) = v.Key
+		off += 36
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
+		if xdr.Lacks(b, off, 36) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		copy(w[0:32], v.Digest[:])
-		off += 32
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		*(*[32]byte)(w[4:36]) = v.Digest
+		off += 36
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
+		if xdr.Lacks(b, off, 44) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+40 : off+40]
-		binary.BigEndian.PutUint64(w[0:8], v.Tagged.Tag)
-		copy(w[8:40], v.Tagged.Key[:])
-		off += 40
+		w := b[off : off+44 : off+44]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		binary.BigEndian.PutUint64(w[4:12], v.Tagged.Tag)
+		*(*[32]byte)(w[12:44]) = v.Tagged.Key
+		off += 44
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+		if !v.Kind.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Account:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Account:Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Kind {
 		switch v.Kind {
@@ -920,14 +912,14 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 32, "envelope.Account:Key")
 		}
 		w := b[off : off+32 : off+32]
-		copy(v.Key[:], w[0:32])
+		v.Key = [32]byte(w[0:32])
 		off += 32
 	case KeyKindHashed:
 		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Short(b, off, 32, "envelope.Account:Digest")
 		}
 		w := b[off : off+32 : off+32]
-		copy(v.Digest[:], w[0:32])
+		v.Digest = [32]byte(w[0:32])
 		off += 32
 	case KeyKindTagged:
 		if xdr.Lacks(b, off, 40) {
@@ -935,9 +927,12 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+40 : off+40]
 		v.Tagged.Tag = binary.BigEndian.Uint64(w[0:8])
-		copy(v.Tagged.Key[:], w[8:40])
+		v.Tagged.Key = [32]byte(w[8:40])
 		off += 40
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
@@ -945,16 +940,11 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Account) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Account:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Account:Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -973,6 +963,9 @@ func (v *Account) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
@@ -1217,7 +1210,7 @@ func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		return 0, xdr.Full()
 	}
 	w := b[off : off+4 : off+4]
-	copy(w[0:4], v.Code[:])
+	*(*[4]byte)(w[0:4]) = v.Code
 	off += 4
 	if off, err = v.Issuer.PutXDR(e, b, off); err != nil {
 		return 0, xdr.In(err, "envelope.ShortAsset:Issuer")
@@ -1232,7 +1225,7 @@ func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
 	}
 	w := b[off : off+4 : off+4]
-	copy(v.Code[:], w[0:4])
+	v.Code = [4]byte(w[0:4])
 	off += 4
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
 		return 0, xdr.In(err, "envelope.ShortAsset:Issuer")
@@ -1246,16 +1239,11 @@ func (v *ShortAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
 	}
 	off += 4
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Issuer.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.ShortAsset:Issuer.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -1274,6 +1262,9 @@ func (v *ShortAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
 	}
 	return off, nil
@@ -1368,7 +1359,7 @@ func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		return 0, xdr.Full()
 	}
 	w := b[off : off+12 : off+12]
-	copy(w[0:12], v.Code[:])
+	*(*[12]byte)(w[0:12]) = v.Code
 	off += 12
 	if off, err = v.Issuer.PutXDR(e, b, off); err != nil {
 		return 0, xdr.In(err, "envelope.LongAsset:Issuer")
@@ -1383,7 +1374,7 @@ func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
 	}
 	w := b[off : off+12 : off+12]
-	copy(v.Code[:], w[0:12])
+	v.Code = [12]byte(w[0:12])
 	off += 12
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
 		return 0, xdr.In(err, "envelope.LongAsset:Issuer")
@@ -1397,16 +1388,11 @@ func (v *LongAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		return 0, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
 	}
 	off += 12
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.LongAsset:Issuer.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.LongAsset:Issuer.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -1425,6 +1411,9 @@ func (v *LongAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
 	}
 	return off, nil
@@ -1527,42 +1516,44 @@ func (v *Asset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if !v.Kind.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
-	off += 4
 	switch v.Kind {
 	case AssetKindNative:
-	case AssetKindShort:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		copy(w[0:4], v.Small.Code[:])
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		off += 4
+	case AssetKindShort:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		*(*[4]byte)(w[4:8]) = v.Small.Code
+		off += 8
 		if off, err = v.Small.Issuer.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Asset:Small.Issuer")
 		}
 	case AssetKindLong:
 		if v.Large == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Asset:Large")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Asset:Large")
 		}
-		if xdr.Lacks(b, off, 12) {
+		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+12 : off+12]
-		copy(w[0:12], v.Large.Code[:])
-		off += 12
+		w := b[off : off+16 : off+16]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		*(*[12]byte)(w[4:16]) = v.Large.Code
+		off += 16
 		if off, err = v.Large.Issuer.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Asset:Large.Issuer")
 		}
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+		if !v.Kind.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
 }
@@ -1570,16 +1561,11 @@ func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind AssetKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Asset:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := AssetKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Asset:Kind")
-	}
-	kind = enum
+	kind := AssetKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Kind {
 		switch v.Kind {
@@ -1587,7 +1573,9 @@ func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		case AssetKindShort:
 			v.Small.ResetXDR()
 		case AssetKindLong:
-			v.Large = nil
+			if v.Large != nil {
+				v.Large.ResetXDR()
+			}
 		}
 		v.Kind = kind
 	}
@@ -1598,25 +1586,28 @@ func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
 		}
 		w := b[off : off+4 : off+4]
-		copy(v.Small.Code[:], w[0:4])
+		v.Small.Code = [4]byte(w[0:4])
 		off += 4
 		if off, err = v.Small.Issuer.GetXDR(d, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Asset:Small.Issuer")
 		}
 	case AssetKindLong:
-		if v.Large, err = xdr.New[LongAsset](d, 128, off); err != nil {
+		if err = xdr.Arm(d, &v.Large, 128, off); err != nil {
 			return 0, xdr.In(err, "envelope.Asset:Large")
 		}
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
 		}
 		w := b[off : off+12 : off+12]
-		copy(v.Large.Code[:], w[0:12])
+		v.Large.Code = [12]byte(w[0:12])
 		off += 12
 		if off, err = v.Large.Issuer.GetXDR(d, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Asset:Large.Issuer")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
@@ -1624,16 +1615,11 @@ func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind AssetKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Asset:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := AssetKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Asset:Kind")
-	}
-	kind = enum
+	kind := AssetKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case AssetKindNative:
@@ -1642,16 +1628,11 @@ func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
 		}
 		off += 4
-		var kind2 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Issuer.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Asset:Small.Issuer.Kind")
-		}
-		kind2 = enum2
+		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
@@ -1670,6 +1651,9 @@ func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
 		}
 	case AssetKindLong:
@@ -1677,16 +1661,11 @@ func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
 		}
 		off += 12
-		var kind3 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Asset:Large.Issuer.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Asset:Large.Issuer.Kind")
-		}
-		kind3 = enum3
+		kind3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
@@ -1705,9 +1684,15 @@ func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
@@ -1720,7 +1705,9 @@ func (v *Asset) ResetXDR() {
 	case AssetKindShort:
 		v.Small.ResetXDR()
 	case AssetKindLong:
-		v.Large = nil
+		if v.Large != nil {
+			v.Large.ResetXDR()
+		}
 	}
 	v.Kind = 0
 }
@@ -1955,16 +1942,11 @@ func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Payment:Destination.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Payment:Destination.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -1983,6 +1965,9 @@ func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
@@ -2180,16 +2165,11 @@ func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		return 0, xdr.Short(b, off, 8, "envelope.PathPayment:Most")
 	}
 	off += 8
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.PathPayment:Destination.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.PathPayment:Destination.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -2208,6 +2188,9 @@ func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
@@ -2499,16 +2482,11 @@ func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Signer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Signer:Key.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Signer:Key.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -2527,6 +2505,9 @@ func (v *Signer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
 	}
 	if xdr.Lacks(b, off, 4) {
@@ -2862,16 +2843,11 @@ func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
 	}
 	if more != 0 {
-		var kind KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Options:Inflation.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Options:Inflation.Kind")
-		}
-		kind = enum
+		kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind {
 		case KeyKindPlain:
@@ -2890,6 +2866,9 @@ func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
 		}
 	}
@@ -2960,16 +2939,11 @@ func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
 	}
 	if more5 != 0 {
-		var kind2 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Options:Signer.Key.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Options:Signer.Key.Kind")
-		}
-		kind2 = enum2
+		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
@@ -2988,6 +2962,9 @@ func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -3512,16 +3489,11 @@ func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Create) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Create:Destination.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Create:Destination.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -3540,6 +3512,9 @@ func (v *Create) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
 	}
 	if xdr.Lacks(b, off, 8) {
@@ -3704,30 +3679,33 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if !v.Kind.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
-	off += 4
 	switch v.Kind {
 	case OperationKindCreate:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		off += 4
 		if off, err = v.Create.Destination.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:Create.Destination")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
+		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Create.Balance)))
 		off += 8
 	case OperationKindPayment:
 		if v.Payment == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Payment")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Payment")
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		off += 4
 		if off, err = v.Payment.Destination.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:Payment.Destination")
 		}
@@ -3737,20 +3715,26 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
+		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Payment.Amount)))
 		off += 8
 	case OperationKindPathPayment:
 		if v.PathPayment == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:PathPayment")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:PathPayment")
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		off += 4
 		if off, err = v.PathPayment.Send.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:PathPayment.Send")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
+		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.PathPayment.Most)))
 		off += 8
 		if off, err = v.PathPayment.Destination.PutXDR(e, b, off); err != nil {
@@ -3778,8 +3762,14 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case OperationKindOffer:
 		if v.Offer == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Offer")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Offer")
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		off += 4
 		if off, err = v.Offer.Selling.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:Offer.Selling")
 		}
@@ -3789,7 +3779,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+24 : off+24]
+		w = b[off : off+24 : off+24]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Offer.Amount)))
 		binary.BigEndian.PutUint32(w[8:12], uint32(v.Offer.Price.Numerator))
 		binary.BigEndian.PutUint32(w[12:16], uint32(v.Offer.Price.Denominator))
@@ -3797,14 +3787,15 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 	case OperationKindOptions:
 		if v.Options == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Options")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Options")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Options.Inflation.Present))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Options.Inflation.Present))
+		off += 8
 		if v.Options.Inflation.Present {
 			if off, err = v.Options.Inflation.Value.PutXDR(e, b, off); err != nil {
 				return 0, xdr.In(err, "envelope.Body:Options.Inflation")
@@ -3875,24 +3866,31 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case OperationKindMerge:
 		if v.MergeInto == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:MergeInto")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:MergeInto")
 		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		off += 4
 		if off, err = v.MergeInto.PutXDR(e, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:MergeInto")
 		}
 	case OperationKindData:
 		if v.Data == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "envelope.Body:Data")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Data")
 		}
 		if len(v.Data.Name) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name")
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data.Name))) {
+		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Data.Name))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Data.Name)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data.Name)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Data.Name)
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Data.Value.Present))
@@ -3910,14 +3908,18 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, v.Data.Value.Value)
 		}
 	case OperationKindBump:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Sequence))
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Sequence))
+		off += 12
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+		if !v.Kind.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
 }
@@ -3925,33 +3927,40 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind OperationKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Body:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := OperationKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Body:Kind")
-	}
-	kind = enum
+	kind := OperationKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Kind {
 		switch v.Kind {
 		case OperationKindCreate:
 			v.Create.ResetXDR()
 		case OperationKindPayment:
-			v.Payment = nil
+			if v.Payment != nil {
+				v.Payment.ResetXDR()
+			}
 		case OperationKindPathPayment:
-			v.PathPayment = nil
+			if v.PathPayment != nil {
+				v.PathPayment.ResetXDR()
+			}
 		case OperationKindOffer:
-			v.Offer = nil
+			if v.Offer != nil {
+				v.Offer.ResetXDR()
+			}
 		case OperationKindOptions:
-			v.Options = nil
+			if v.Options != nil {
+				v.Options.ResetXDR()
+			}
 		case OperationKindMerge:
-			v.MergeInto = nil
+			if v.MergeInto != nil {
+				v.MergeInto.ResetXDR()
+			}
 		case OperationKindData:
-			v.Data = nil
+			if v.Data != nil {
+				v.Data.ResetXDR()
+			}
 		case OperationKindBump:
 			v.Sequence = 0
 		}
@@ -3969,7 +3978,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Create.Balance = Amount(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
 	case OperationKindPayment:
-		if v.Payment, err = xdr.New[Payment](d, 256, off); err != nil {
+		if err = xdr.Arm(d, &v.Payment, 256, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:Payment")
 		}
 		if off, err = v.Payment.Destination.GetXDR(d, b, off); err != nil {
@@ -3985,7 +3994,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Payment.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
 	case OperationKindPathPayment:
-		if v.PathPayment, err = xdr.New[PathPayment](d, 424, off); err != nil {
+		if err = xdr.Arm(d, &v.PathPayment, 424, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:PathPayment")
 		}
 		if off, err = v.PathPayment.Send.GetXDR(d, b, off); err != nil {
@@ -4027,7 +4036,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case OperationKindOffer:
-		if v.Offer, err = xdr.New[Offer](d, 296, off); err != nil {
+		if err = xdr.Arm(d, &v.Offer, 296, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:Offer")
 		}
 		if off, err = v.Offer.Selling.GetXDR(d, b, off); err != nil {
@@ -4046,7 +4055,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Offer.ID = int64(binary.BigEndian.Uint64(w[16:24]))
 		off += 24
 	case OperationKindOptions:
-		if v.Options, err = xdr.New[Options](d, 296, off); err != nil {
+		if err = xdr.Arm(d, &v.Options, 296, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:Options")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -4176,14 +4185,14 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case OperationKindMerge:
-		if v.MergeInto, err = xdr.New[Account](d, 112, off); err != nil {
+		if err = xdr.Arm(d, &v.MergeInto, 112, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:MergeInto")
 		}
 		if off, err = v.MergeInto.GetXDR(d, b, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:MergeInto")
 		}
 	case OperationKindData:
-		if v.Data, err = xdr.New[Data](d, 56, off); err != nil {
+		if err = xdr.Arm(d, &v.Data, 56, off); err != nil {
 			return 0, xdr.In(err, "envelope.Body:Data")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -4245,6 +4254,9 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Sequence = int64(binary.BigEndian.Uint64(w[0:8]))
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
@@ -4253,29 +4265,19 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind OperationKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Body:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := OperationKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Body:Kind")
-	}
-	kind = enum
+	kind := OperationKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case OperationKindCreate:
-		var kind2 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Body:Create.Destination.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Body:Create.Destination.Kind")
-		}
-		kind2 = enum2
+		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
@@ -4294,6 +4296,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
 		}
 		if xdr.Lacks(b, off, 8) {
@@ -4301,16 +4306,11 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 8
 	case OperationKindPayment:
-		var kind3 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Body:Payment.Destination.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "envelope.Body:Payment.Destination.Kind")
-		}
-		kind3 = enum3
+		kind3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
@@ -4329,6 +4329,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
@@ -4346,16 +4349,11 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Short(b, off, 8, "envelope.Body:PathPayment.Most")
 		}
 		off += 8
-		var kind4 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Body:PathPayment.Destination.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum4 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "envelope.Body:PathPayment.Destination.Kind")
-		}
-		kind4 = enum4
+		kind4 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind4 {
 		case KeyKindPlain:
@@ -4374,6 +4372,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
@@ -4418,16 +4419,11 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
 		}
 		if more != 0 {
-			var kind5 KeyKind
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation.Kind")
 			}
 			w := b[off : off+4 : off+4]
-			enum5 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-			if !enum5.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "envelope.Body:Options.Inflation.Kind")
-			}
-			kind5 = enum5
+			kind5 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind5 {
 			case KeyKindPlain:
@@ -4446,6 +4442,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				}
 				off += 40
 			default:
+				if !kind5.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
 			}
 		}
@@ -4516,16 +4515,11 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
 		}
 		if more5 != 0 {
-			var kind6 KeyKind
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Key.Kind")
 			}
 			w := b[off : off+4 : off+4]
-			enum6 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-			if !enum6.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "envelope.Body:Options.Signer.Key.Kind")
-			}
-			kind6 = enum6
+			kind6 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind6 {
 			case KeyKindPlain:
@@ -4544,6 +4538,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 				}
 				off += 40
 			default:
+				if !kind6.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
 			}
 			if xdr.Lacks(b, off, 4) {
@@ -4552,16 +4549,11 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			off += 4
 		}
 	case OperationKindMerge:
-		var kind7 KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Body:MergeInto.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum7 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum7.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "envelope.Body:MergeInto.Kind")
-		}
-		kind7 = enum7
+		kind7 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind7 {
 		case KeyKindPlain:
@@ -4580,6 +4572,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			}
 			off += 40
 		default:
+			if !kind7.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
 		}
 	case OperationKindData:
@@ -4632,6 +4627,9 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
@@ -4643,17 +4641,29 @@ func (v *Body) ResetXDR() {
 	case OperationKindCreate:
 		v.Create.ResetXDR()
 	case OperationKindPayment:
-		v.Payment = nil
+		if v.Payment != nil {
+			v.Payment.ResetXDR()
+		}
 	case OperationKindPathPayment:
-		v.PathPayment = nil
+		if v.PathPayment != nil {
+			v.PathPayment.ResetXDR()
+		}
 	case OperationKindOffer:
-		v.Offer = nil
+		if v.Offer != nil {
+			v.Offer.ResetXDR()
+		}
 	case OperationKindOptions:
-		v.Options = nil
+		if v.Options != nil {
+			v.Options.ResetXDR()
+		}
 	case OperationKindMerge:
-		v.MergeInto = nil
+		if v.MergeInto != nil {
+			v.MergeInto.ResetXDR()
+		}
 	case OperationKindData:
-		v.Data = nil
+		if v.Data != nil {
+			v.Data.ResetXDR()
+		}
 	case OperationKindBump:
 		v.Sequence = 0
 	}
@@ -4802,16 +4812,11 @@ func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
 	}
 	if more != 0 {
-		var kind KeyKind
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "envelope.Operation:Source.Kind")
 		}
 		w := b[off : off+4 : off+4]
-		enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Operation:Source.Kind")
-		}
-		kind = enum
+		kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind {
 		case KeyKindPlain:
@@ -4830,6 +4835,9 @@ func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 40
 		default:
+			if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
 		}
 	}
@@ -5084,60 +5092,58 @@ func (v *Memo) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Kind.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
-	off += 4
 	switch v.Kind {
 	case MemoKindNone:
-	case MemoKindText:
-		if len(v.Text) > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Text)), 28, "envelope.Memo:Text")
-		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Text))) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Text)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Text)
-	case MemoKindID:
-		if xdr.Lacks(b, off, 8) {
+	case MemoKindText:
+		if len(v.Text) > 28 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Text)), 28, "envelope.Memo:Text")
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Text))) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint64(w[0:8], v.ID)
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Text)))
 		off += 8
-	case MemoKindHash:
-		if xdr.Lacks(b, off, 32) {
+		off = xdr.PutOpaque(b, off, v.Text)
+	case MemoKindID:
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		copy(w[0:32], v.Hash[:])
-		off += 32
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		binary.BigEndian.PutUint64(w[4:12], v.ID)
+		off += 12
+	case MemoKindHash:
+		if xdr.Lacks(b, off, 36) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
+		*(*[32]byte)(w[4:36]) = v.Hash
+		off += 36
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+		if !v.Kind.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind MemoKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Memo:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Memo:Kind")
-	}
-	kind = enum
+	kind := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Kind {
 		switch v.Kind {
@@ -5183,9 +5189,12 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 32, "envelope.Memo:Hash")
 		}
 		w := b[off : off+32 : off+32]
-		copy(v.Hash[:], w[0:32])
+		v.Hash = [32]byte(w[0:32])
 		off += 32
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
@@ -5193,16 +5202,11 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Memo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind MemoKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Memo:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Memo:Kind")
-	}
-	kind = enum
+	kind := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case MemoKindNone:
@@ -5234,6 +5238,9 @@ func (v *Memo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 32
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
@@ -5545,44 +5552,47 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			off += 8
 		}
 	}
-	if !v.Memo.Kind.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
-	off += 4
 	switch v.Memo.Kind {
 	case MemoKindNone:
-	case MemoKindText:
-		if len(v.Memo.Text) > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text")
-		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Memo.Text))) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Memo.Text)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Memo.Text)
-	case MemoKindID:
-		if xdr.Lacks(b, off, 8) {
+	case MemoKindText:
+		if len(v.Memo.Text) > 28 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text")
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Memo.Text))) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint64(w[0:8], v.Memo.ID)
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Memo.Text)))
 		off += 8
-	case MemoKindHash:
-		if xdr.Lacks(b, off, 32) {
+		off = xdr.PutOpaque(b, off, v.Memo.Text)
+	case MemoKindID:
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		copy(w[0:32], v.Memo.Hash[:])
-		off += 32
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
+		binary.BigEndian.PutUint64(w[4:12], v.Memo.ID)
+		off += 12
+	case MemoKindHash:
+		if xdr.Lacks(b, off, 36) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
+		*(*[32]byte)(w[4:36]) = v.Memo.Hash
+		off += 36
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+		if !v.Memo.Kind.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
 	}
 	if len(v.Operations) > 100 {
 		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Operations)), 100, "envelope.Transaction:Operations")
@@ -5653,16 +5663,11 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Bounds.Value.ResetXDR()
 		}
 	}
-	var kind MemoKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
 	}
 	w = b[off : off+4 : off+4]
-	enum := MemoKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Transaction:Memo.Kind")
-	}
-	kind = enum
+	kind := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Memo.Kind {
 		switch v.Memo.Kind {
@@ -5708,9 +5713,12 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
 		}
 		w := b[off : off+32 : off+32]
-		copy(v.Memo.Hash[:], w[0:32])
+		v.Memo.Hash = [32]byte(w[0:32])
 		off += 32
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Memo.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Memo.Kind")
 	}
 	if xdr.Lacks(b, off, 4) {
@@ -5741,16 +5749,11 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Source.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Transaction:Source.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -5769,6 +5772,9 @@ func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
 	}
 	if xdr.Lacks(b, off, 16) {
@@ -5797,16 +5803,11 @@ func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			off += 8
 		}
 	}
-	var kind2 MemoKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
 	}
 	w = b[off : off+4 : off+4]
-	enum2 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "envelope.Transaction:Memo.Kind")
-	}
-	kind2 = enum2
+	kind2 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind2 {
 	case MemoKindNone:
@@ -5838,6 +5839,9 @@ func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		}
 		off += 32
 	default:
+		if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
 	}
 	if xdr.Lacks(b, off, 4) {
@@ -5959,7 +5963,7 @@ func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
-	copy(w[0:4], v.Hint[:])
+	*(*[4]byte)(w[0:4]) = v.Hint
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Signature)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Signature)
@@ -5972,7 +5976,7 @@ func (v *Decorated) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 8, "envelope.Decorated:Hint")
 	}
 	w := b[off : off+8 : off+8]
-	copy(v.Hint[:], w[0:4])
+	v.Hint = [4]byte(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 64 {
@@ -6122,7 +6126,7 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		copy(w[0:4], p.Hint[:])
+		*(*[4]byte)(w[0:4]) = p.Hint
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Signature)))
 		off += 8
 		off = xdr.PutOpaque(b, off, p.Signature)
@@ -6158,7 +6162,7 @@ func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
-		copy(p.Hint[:], w[0:4])
+		p.Hint = [4]byte(w[0:4])
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
@@ -6339,7 +6343,7 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		copy(w[0:4], p.Hint[:])
+		*(*[4]byte)(w[0:4]) = p.Hint
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Signature)))
 		off += 8
 		off = xdr.PutOpaque(b, off, p.Signature)
@@ -6384,7 +6388,7 @@ func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
-		copy(p.Hint[:], w[0:4])
+		p.Hint = [4]byte(w[0:4])
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
@@ -6405,16 +6409,11 @@ func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind KeyKind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Bumped:Payer.Kind")
-	}
-	kind = enum
+	kind := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
@@ -6433,6 +6432,9 @@ func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
 	}
 	if xdr.Lacks(b, off, 8) {
@@ -6709,9 +6711,6 @@ func (v *Envelope) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if !v.Kind.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
-	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
@@ -6728,6 +6727,9 @@ func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			return 0, xdr.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
+		if !v.Kind.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
@@ -6736,16 +6738,11 @@ func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Kind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
-	}
-	kind = enum
+	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Kind {
 		switch v.Kind {
@@ -6766,6 +6763,9 @@ func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
@@ -6774,16 +6774,11 @@ func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	var kind Kind
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Kind(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Envelope:Kind")
-	}
-	kind = enum
+	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case KindPlain:
@@ -6795,6 +6790,9 @@ func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 			return 0, xdr.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil

@@ -3224,16 +3224,11 @@ func walkCbCompound4ResResarray(c *xdr.Checker, b []byte, off int, yield func(NF
 		off += 4
 		switch kind {
 		case 3:
-			var kind2 Nfsstat4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-			}
-			kind2 = enum2
+			kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind2 {
 			case Nfsstat4OK:
@@ -3261,15 +3256,18 @@ func walkCbCompound4ResResarray(c *xdr.Checker, b []byte, off int, yield func(NF
 				}
 				off += xdr.Padded(int(n4))
 			default:
+				if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
+				}
 			}
 		case 4:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			off += 4
 		case 10044:
@@ -3277,9 +3275,9 @@ func walkCbCompound4ResResarray(c *xdr.Checker, b []byte, off int, yield func(NF
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			off += 4
 		default:

@@ -2910,7 +2910,7 @@ func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
-	copy(w[0:8], (*v)[:])
+	*(*[8]byte)(w[0:8]) = (*v)
 	off += 8
 	return off, nil
 }
@@ -2921,7 +2921,7 @@ func (v *Verifier4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Verifier4:")
 	}
 	w := b[off : off+8 : off+8]
-	copy((*v)[:], w[0:8])
+	(*v) = [8]byte(w[0:8])
 	off += 8
 	return off, nil
 }
@@ -3276,41 +3276,37 @@ func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.SetIt.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.SetIt)), 0, "nfs4.Settime4:SetIt")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
-	off += 4
 	switch v.SetIt {
 	case TimeHow4ClientTime4:
-		if xdr.Lacks(b, off, 12) {
+		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Time.Seconds))
-		binary.BigEndian.PutUint32(w[8:12], v.Time.Nseconds)
-		off += 12
+		w := b[off : off+16 : off+16]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Time.Seconds))
+		binary.BigEndian.PutUint32(w[12:16], v.Time.Nseconds)
+		off += 16
 	default:
+		if !v.SetIt.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.SetIt)), 0, "nfs4.Settime4:SetIt")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind TimeHow4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Settime4:SetIt")
 	}
 	w := b[off : off+4 : off+4]
-	enum := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Settime4:SetIt")
-	}
-	kind = enum
+	kind := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.SetIt {
 		switch v.SetIt {
@@ -3330,22 +3326,20 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Time.Nseconds = binary.BigEndian.Uint32(w[8:12])
 		off += 12
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Settime4:SetIt")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind TimeHow4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Settime4:SetIt")
 	}
 	w := b[off : off+4 : off+4]
-	enum := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Settime4:SetIt")
-	}
-	kind = enum
+	kind := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case TimeHow4ClientTime4:
@@ -3354,6 +3348,9 @@ func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		}
 		off += 12
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Settime4:SetIt")
+		}
 	}
 	return off, nil
 }
@@ -9399,7 +9396,7 @@ func (v *Stateid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Seqid)
-	copy(w[4:16], v.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Other
 	off += 16
 	return off, nil
 }
@@ -9411,7 +9408,7 @@ func (v *Stateid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+16 : off+16]
 	v.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Other[:], w[4:16])
+	v.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -9519,7 +9516,7 @@ func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		return 0, xdr.Full()
 	}
 	w := b[off : off+12 : off+12]
-	copy(w[0:8], v.Verifier[:])
+	*(*[8]byte)(w[0:8]) = v.Verifier
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.ID)))
 	off += 12
 	off = xdr.PutOpaque(b, off, v.ID)
@@ -9532,7 +9529,7 @@ func (v *NFSClientID4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
 	}
 	w := b[off : off+12 : off+12]
-	copy(v.Verifier[:], w[0:8])
+	v.Verifier = [8]byte(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
@@ -10311,41 +10308,37 @@ func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Access4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Resok4.Supported)
-		binary.BigEndian.PutUint32(w[4:8], v.Resok4.Access)
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.Supported)
+		binary.BigEndian.PutUint32(w[8:12], v.Resok4.Access)
+		off += 12
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Access4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Access4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Access4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -10365,22 +10358,20 @@ func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.Access = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Access4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Access4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Access4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -10389,6 +10380,9 @@ func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Access4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -10485,7 +10479,7 @@ func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Seqid))
 	binary.BigEndian.PutUint32(w[4:8], v.OpenStateid.Seqid)
-	copy(w[8:20], v.OpenStateid.Other[:])
+	*(*[12]byte)(w[8:20]) = v.OpenStateid.Other
 	off += 20
 	return off, nil
 }
@@ -10498,7 +10492,7 @@ func (v *Close4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+20 : off+20]
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
-	copy(v.OpenStateid.Other[:], w[8:20])
+	v.OpenStateid.Other = [12]byte(w[8:20])
 	off += 20
 	return off, nil
 }
@@ -10600,41 +10594,37 @@ func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Close4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
-		copy(w[4:16], v.OpenStateid.Other[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], v.OpenStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.OpenStateid.Other
+		off += 20
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Close4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Close4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Close4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -10651,25 +10641,23 @@ func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+16 : off+16]
 		v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.OpenStateid.Other[:], w[4:16])
+		v.OpenStateid.Other = [12]byte(w[4:16])
 		off += 16
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Close4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Close4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Close4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -10678,6 +10666,9 @@ func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += 16
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Close4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -10883,7 +10874,7 @@ func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
-	copy(w[0:8], v.Writeverf[:])
+	*(*[8]byte)(w[0:8]) = v.Writeverf
 	off += 8
 	return off, nil
 }
@@ -10894,7 +10885,7 @@ func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
 	}
 	w := b[off : off+8 : off+8]
-	copy(v.Writeverf[:], w[0:8])
+	v.Writeverf = [8]byte(w[0:8])
 	off += 8
 	return off, nil
 }
@@ -10995,40 +10986,36 @@ func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Commit4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		copy(w[0:8], v.Resok4.Writeverf[:])
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		*(*[8]byte)(w[4:12]) = v.Resok4.Writeverf
+		off += 12
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Commit4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Commit4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Commit4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -11044,25 +11031,23 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Commit4Res:Resok4.Writeverf")
 		}
 		w := b[off : off+8 : off+8]
-		copy(v.Resok4.Writeverf[:], w[0:8])
+		v.Resok4.Writeverf = [8]byte(w[0:8])
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Commit4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Commit4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Commit4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -11071,6 +11056,9 @@ func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Commit4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -11172,53 +11160,56 @@ func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Type.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs4.Createtype4:Type")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
-	off += 4
 	switch v.Type {
 	case NFSFtype4Lnk:
 		if uint64(len(v.Linkdata)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Linkdata)), 4294967295, "nfs4.Createtype4:Linkdata")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Linkdata)), 4294967295, "nfs4.Createtype4:Linkdata")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Linkdata))) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Linkdata)))
-		off += 4
-		off = xdr.PutOpaque(b, off, v.Linkdata)
-	case NFSFtype4Blk, NFSFtype4Chr:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Linkdata))) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Devdata.Specdata1)
-		binary.BigEndian.PutUint32(w[4:8], v.Devdata.Specdata2)
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Linkdata)))
 		off += 8
+		off = xdr.PutOpaque(b, off, v.Linkdata)
+	case NFSFtype4Blk, NFSFtype4Chr:
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		binary.BigEndian.PutUint32(w[4:8], v.Devdata.Specdata1)
+		binary.BigEndian.PutUint32(w[8:12], v.Devdata.Specdata2)
+		off += 12
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		off += 4
 	default:
+		if !v.Type.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs4.Createtype4:Type")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind NFSFtype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Type")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createtype4:Type")
-	}
-	kind = enum
+	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Type {
 		switch v.Type {
@@ -11257,22 +11248,20 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 8
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createtype4:Type")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind NFSFtype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Type")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createtype4:Type")
-	}
-	kind = enum
+	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case NFSFtype4Lnk:
@@ -11296,6 +11285,9 @@ func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		off += 8
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createtype4:Type")
+		}
 	}
 	return off, nil
 }
@@ -11404,37 +11396,45 @@ func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Objtype.Type.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Objtype.Type)), 0, "nfs4.Create4Args:Objtype.Type")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
-	off += 4
 	switch v.Objtype.Type {
 	case NFSFtype4Lnk:
 		if uint64(len(v.Objtype.Linkdata)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objtype.Linkdata)), 4294967295, "nfs4.Create4Args:Objtype.Linkdata")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Objtype.Linkdata)), 4294967295, "nfs4.Create4Args:Objtype.Linkdata")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Objtype.Linkdata))) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Objtype.Linkdata)))
-		off += 4
-		off = xdr.PutOpaque(b, off, v.Objtype.Linkdata)
-	case NFSFtype4Blk, NFSFtype4Chr:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Objtype.Linkdata))) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Objtype.Devdata.Specdata1)
-		binary.BigEndian.PutUint32(w[4:8], v.Objtype.Devdata.Specdata2)
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Objtype.Linkdata)))
 		off += 8
+		off = xdr.PutOpaque(b, off, v.Objtype.Linkdata)
+	case NFSFtype4Blk, NFSFtype4Chr:
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
+		binary.BigEndian.PutUint32(w[4:8], v.Objtype.Devdata.Specdata1)
+		binary.BigEndian.PutUint32(w[8:12], v.Objtype.Devdata.Specdata2)
+		off += 12
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
+		off += 4
 	default:
+		if !v.Objtype.Type.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Objtype.Type)), 0, "nfs4.Create4Args:Objtype.Type")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
+		off += 4
 	}
 	if uint64(len(v.Objname)) > 4294967295 {
 		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), 4294967295, "nfs4.Create4Args:Objname")
@@ -11445,7 +11445,7 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Objname))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
+	w := b[off : off+4 : off+4]
 	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Objname)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Objname)
@@ -11477,16 +11477,11 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind NFSFtype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Args:Objtype.Type")
-	}
-	kind = enum
+	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Objtype.Type {
 		switch v.Objtype.Type {
@@ -11525,6 +11520,9 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 8
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Args:Objtype.Type")
+		}
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objname")
@@ -11577,16 +11575,11 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind NFSFtype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Args:Objtype.Type")
-	}
-	kind = enum
+	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case NFSFtype4Lnk:
@@ -11610,6 +11603,9 @@ func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		off += 8
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Args:Objtype.Type")
+		}
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objname")
@@ -11898,29 +11894,21 @@ func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Create4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Attrset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Create4Res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Create4Res:Resok4.Attrset")
 		}
-		if xdr.Lacks(b, off, 24) {
+		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Resok4.Cinfo.Atomic))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Resok4.Cinfo.Before))
-		binary.BigEndian.PutUint64(w[12:20], uint64(v.Resok4.Cinfo.After))
-		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Resok4.Attrset)))
-		off += 24
+		w := b[off : off+28 : off+28]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Resok4.Cinfo.Atomic))
+		binary.BigEndian.PutUint64(w[8:16], uint64(v.Resok4.Cinfo.Before))
+		binary.BigEndian.PutUint64(w[16:24], uint64(v.Resok4.Cinfo.After))
+		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Resok4.Attrset)))
+		off += 28
 		s := v.Resok4.Attrset[:]
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
@@ -11931,6 +11919,15 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 			off += 4
 		}
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Create4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
@@ -11938,16 +11935,11 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -11985,22 +11977,20 @@ func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Create4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -12019,6 +12009,9 @@ func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += int(n) * 4
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Create4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -12341,7 +12334,7 @@ func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.DelegStateid.Seqid)
-	copy(w[4:16], v.DelegStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.DelegStateid.Other
 	off += 16
 	return off, nil
 }
@@ -12353,7 +12346,7 @@ func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	}
 	w := b[off : off+16 : off+16]
 	v.DelegStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.DelegStateid.Other[:], w[4:16])
+	v.DelegStateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -12899,26 +12892,18 @@ func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getattr4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
+		off += 8
 		s := v.Resok4.ObjAttributes.Attrmask[:]
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
@@ -12939,6 +12924,15 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getattr4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
@@ -12946,16 +12940,11 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getattr4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -13000,22 +12989,20 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getattr4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getattr4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -13043,6 +13030,9 @@ func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		}
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getattr4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -13280,44 +13270,40 @@ func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getfh4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if len(v.Resok4.Object) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.Object)), 128, "nfs4.Getfh4Res:Resok4.Object")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Object)), 128, "nfs4.Getfh4Res:Resok4.Object")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.Object))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Resok4.Object))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.Object)))
+		off += 8
+		off = xdr.PutOpaque(b, off, v.Resok4.Object)
+	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getfh4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resok4.Object)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Resok4.Object)
-	default:
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getfh4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -13347,22 +13333,20 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.Object = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getfh4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Getfh4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -13383,6 +13367,9 @@ func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Getfh4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -13734,42 +13721,38 @@ func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Link4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 20) {
+		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Resok4.Cinfo.Atomic))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Resok4.Cinfo.Before))
-		binary.BigEndian.PutUint64(w[12:20], uint64(v.Resok4.Cinfo.After))
-		off += 20
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Resok4.Cinfo.Atomic))
+		binary.BigEndian.PutUint64(w[8:16], uint64(v.Resok4.Cinfo.Before))
+		binary.BigEndian.PutUint64(w[16:24], uint64(v.Resok4.Cinfo.After))
+		off += 24
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Link4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Link4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Link4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -13794,22 +13777,20 @@ func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.Cinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
 		off += 20
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Link4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Link4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Link4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -13823,6 +13804,9 @@ func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		}
 		off += 20
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Link4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -13929,7 +13913,7 @@ func (v *OpenToLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	w := b[off : off+36 : off+36]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.OpenSeqid))
 	binary.BigEndian.PutUint32(w[4:8], v.OpenStateid.Seqid)
-	copy(w[8:20], v.OpenStateid.Other[:])
+	*(*[12]byte)(w[8:20]) = v.OpenStateid.Other
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.LockSeqid))
 	binary.BigEndian.PutUint64(w[24:32], uint64(v.LockOwner.Clientid))
 	binary.BigEndian.PutUint32(w[32:36], uint32(len(v.LockOwner.Owner)))
@@ -13946,7 +13930,7 @@ func (v *OpenToLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	w := b[off : off+36 : off+36]
 	v.OpenSeqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
-	copy(v.OpenStateid.Other[:], w[8:20])
+	v.OpenStateid.Other = [12]byte(w[8:20])
 	v.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[20:24]))
 	v.LockOwner.Clientid = Clientid4(binary.BigEndian.Uint64(w[24:32]))
 	n := binary.BigEndian.Uint32(w[32:36])
@@ -14076,7 +14060,7 @@ func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.LockStateid.Seqid)
-	copy(w[4:16], v.LockStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.LockStateid.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.LockSeqid))
 	off += 20
 	return off, nil
@@ -14089,7 +14073,7 @@ func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	}
 	w := b[off : off+20 : off+20]
 	v.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.LockStateid.Other[:], w[4:16])
+	v.LockStateid.Other = [12]byte(w[4:16])
 	v.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 	off += 20
 	return off, nil
@@ -14195,37 +14179,33 @@ func (v *Locker4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.NewLockOwner))
-	off += 4
 	if v.NewLockOwner {
 		if len(v.OpenOwner.LockOwner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
 		}
-		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.OpenOwner.LockOwner.Owner))) {
+		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.OpenOwner.LockOwner.Owner))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+36 : off+36]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpenOwner.OpenSeqid))
-		binary.BigEndian.PutUint32(w[4:8], v.OpenOwner.OpenStateid.Seqid)
-		copy(w[8:20], v.OpenOwner.OpenStateid.Other[:])
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.OpenOwner.LockSeqid))
-		binary.BigEndian.PutUint64(w[24:32], uint64(v.OpenOwner.LockOwner.Clientid))
-		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.OpenOwner.LockOwner.Owner)))
-		off += 36
+		w := b[off : off+40 : off+40]
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.NewLockOwner))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.OpenOwner.OpenSeqid))
+		binary.BigEndian.PutUint32(w[8:12], v.OpenOwner.OpenStateid.Seqid)
+		*(*[12]byte)(w[12:24]) = v.OpenOwner.OpenStateid.Other
+		binary.BigEndian.PutUint32(w[24:28], uint32(v.OpenOwner.LockSeqid))
+		binary.BigEndian.PutUint64(w[28:36], uint64(v.OpenOwner.LockOwner.Clientid))
+		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.OpenOwner.LockOwner.Owner)))
+		off += 40
 		off = xdr.PutOpaque(b, off, v.OpenOwner.LockOwner.Owner)
 	} else {
-		if xdr.Lacks(b, off, 20) {
+		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.LockOwner.LockStateid.Seqid)
-		copy(w[4:16], v.LockOwner.LockStateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.LockOwner.LockSeqid))
-		off += 20
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.NewLockOwner))
+		binary.BigEndian.PutUint32(w[4:8], v.LockOwner.LockStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.LockOwner.LockStateid.Other
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.LockOwner.LockSeqid))
+		off += 24
 	}
 	return off, nil
 }
@@ -14258,7 +14238,7 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		w := b[off : off+36 : off+36]
 		v.OpenOwner.OpenSeqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
 		v.OpenOwner.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
-		copy(v.OpenOwner.OpenStateid.Other[:], w[8:20])
+		v.OpenOwner.OpenStateid.Other = [12]byte(w[8:20])
 		v.OpenOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[20:24]))
 		v.OpenOwner.LockOwner.Clientid = Clientid4(binary.BigEndian.Uint64(w[24:32]))
 		n := binary.BigEndian.Uint32(w[32:36])
@@ -14280,7 +14260,7 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		v.LockOwner.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.LockOwner.LockStateid.Other[:], w[4:16])
+		v.LockOwner.LockStateid.Other = [12]byte(w[4:16])
 		v.LockOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 	}
@@ -14449,7 +14429,7 @@ func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Locker.OpenOwner.OpenSeqid))
 		binary.BigEndian.PutUint32(w[4:8], v.Locker.OpenOwner.OpenStateid.Seqid)
-		copy(w[8:20], v.Locker.OpenOwner.OpenStateid.Other[:])
+		*(*[12]byte)(w[8:20]) = v.Locker.OpenOwner.OpenStateid.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.Locker.OpenOwner.LockSeqid))
 		binary.BigEndian.PutUint64(w[24:32], uint64(v.Locker.OpenOwner.LockOwner.Clientid))
 		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Locker.OpenOwner.LockOwner.Owner)))
@@ -14461,7 +14441,7 @@ func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.Locker.LockOwner.LockStateid.Seqid)
-		copy(w[4:16], v.Locker.LockOwner.LockStateid.Other[:])
+		*(*[12]byte)(w[4:16]) = v.Locker.LockOwner.LockStateid.Other
 		binary.BigEndian.PutUint32(w[16:20], uint32(v.Locker.LockOwner.LockSeqid))
 		off += 20
 	}
@@ -14508,7 +14488,7 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		w := b[off : off+36 : off+36]
 		v.Locker.OpenOwner.OpenSeqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
 		v.Locker.OpenOwner.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
-		copy(v.Locker.OpenOwner.OpenStateid.Other[:], w[8:20])
+		v.Locker.OpenOwner.OpenStateid.Other = [12]byte(w[8:20])
 		v.Locker.OpenOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[20:24]))
 		v.Locker.OpenOwner.LockOwner.Clientid = Clientid4(binary.BigEndian.Uint64(w[24:32]))
 		n := binary.BigEndian.Uint32(w[32:36])
@@ -14530,7 +14510,7 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		v.Locker.LockOwner.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Locker.LockOwner.LockStateid.Other[:], w[4:16])
+		v.Locker.LockOwner.LockStateid.Other = [12]byte(w[4:16])
 		v.Locker.LockOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 	}
@@ -14836,7 +14816,7 @@ func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.LockStateid.Seqid)
-	copy(w[4:16], v.LockStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.LockStateid.Other
 	off += 16
 	return off, nil
 }
@@ -14848,7 +14828,7 @@ func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+16 : off+16]
 	v.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.LockStateid.Other[:], w[4:16])
+	v.LockStateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -14954,59 +14934,56 @@ func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lock4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], v.Resok4.LockStateid.Seqid)
-		copy(w[4:16], v.Resok4.LockStateid.Other[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.LockStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Resok4.LockStateid.Other
+		off += 20
 	case Nfsstat4ErrDenied:
 		if !v.Denied.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lock4Res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lock4Res:Denied.Locktype")
 		}
 		if len(v.Denied.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
 		}
-		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Denied.Owner.Owner))) {
+		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Denied.Owner.Owner))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Denied.Offset))
-		binary.BigEndian.PutUint64(w[8:16], uint64(v.Denied.Length))
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.Denied.Locktype))
-		binary.BigEndian.PutUint64(w[20:28], uint64(v.Denied.Owner.Clientid))
-		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Denied.Owner.Owner)))
-		off += 32
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Denied.Offset))
+		binary.BigEndian.PutUint64(w[12:20], uint64(v.Denied.Length))
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.Denied.Locktype))
+		binary.BigEndian.PutUint64(w[24:32], uint64(v.Denied.Owner.Clientid))
+		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Denied.Owner.Owner)))
+		off += 36
 		off = xdr.PutOpaque(b, off, v.Denied.Owner.Owner)
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lock4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lock4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -15025,7 +15002,7 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Resok4.LockStateid.Other[:], w[4:16])
+		v.Resok4.LockStateid.Other = [12]byte(w[4:16])
 		off += 16
 	case Nfsstat4ErrDenied:
 		if xdr.Lacks(b, off, 32) {
@@ -15034,11 +15011,11 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		w := b[off : off+32 : off+32]
 		v.Denied.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 		v.Denied.Length = Length4(binary.BigEndian.Uint64(w[8:16]))
-		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lock4Res:Denied.Locktype")
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Denied.Locktype")
 		}
-		v.Denied.Locktype = enum2
+		v.Denied.Locktype = enum
 		v.Denied.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
@@ -15054,22 +15031,20 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Denied.Owner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lock4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lock4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -15082,9 +15057,9 @@ func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 			return 0, xdr.Short(b, off, 32, "nfs4.Lock4Res:Denied.Offset")
 		}
 		w := b[off : off+32 : off+32]
-		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lock4Res:Denied.Locktype")
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lock4Res:Denied.Locktype")
 		}
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
@@ -15099,6 +15074,9 @@ func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		}
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lock4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -15365,52 +15343,54 @@ func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lockt4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4ErrDenied:
 		if !v.Denied.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lockt4Res:Denied.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lockt4Res:Denied.Locktype")
 		}
 		if len(v.Denied.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
 		}
-		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Denied.Owner.Owner))) {
+		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Denied.Owner.Owner))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Denied.Offset))
-		binary.BigEndian.PutUint64(w[8:16], uint64(v.Denied.Length))
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.Denied.Locktype))
-		binary.BigEndian.PutUint64(w[20:28], uint64(v.Denied.Owner.Clientid))
-		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Denied.Owner.Owner)))
-		off += 32
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Denied.Offset))
+		binary.BigEndian.PutUint64(w[12:20], uint64(v.Denied.Length))
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.Denied.Locktype))
+		binary.BigEndian.PutUint64(w[24:32], uint64(v.Denied.Owner.Clientid))
+		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Denied.Owner.Owner)))
+		off += 36
 		off = xdr.PutOpaque(b, off, v.Denied.Owner.Owner)
 	case Nfsstat4OK:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lockt4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lockt4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -15429,11 +15409,11 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		w := b[off : off+32 : off+32]
 		v.Denied.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 		v.Denied.Length = Length4(binary.BigEndian.Uint64(w[8:16]))
-		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lockt4Res:Denied.Locktype")
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Denied.Locktype")
 		}
-		v.Denied.Locktype = enum2
+		v.Denied.Locktype = enum
 		v.Denied.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
@@ -15450,22 +15430,20 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += xdr.Padded(int(n))
 	case Nfsstat4OK:
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lockt4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lockt4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4ErrDenied:
@@ -15473,9 +15451,9 @@ func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 32, "nfs4.Lockt4Res:Denied.Offset")
 		}
 		w := b[off : off+32 : off+32]
-		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs4.Lockt4Res:Denied.Locktype")
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs4.Lockt4Res:Denied.Locktype")
 		}
 		n := binary.BigEndian.Uint32(w[28:32])
 		off += 32
@@ -15491,6 +15469,9 @@ func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		off += xdr.Padded(int(n))
 	case Nfsstat4OK:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Lockt4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -15595,7 +15576,7 @@ func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Locktype))
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.Seqid))
 	binary.BigEndian.PutUint32(w[8:12], v.LockStateid.Seqid)
-	copy(w[12:24], v.LockStateid.Other[:])
+	*(*[12]byte)(w[12:24]) = v.LockStateid.Other
 	binary.BigEndian.PutUint64(w[24:32], uint64(v.Offset))
 	binary.BigEndian.PutUint64(w[32:40], uint64(v.Length))
 	off += 40
@@ -15615,7 +15596,7 @@ func (v *Locku4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Locktype = enum
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[4:8]))
 	v.LockStateid.Seqid = binary.BigEndian.Uint32(w[8:12])
-	copy(v.LockStateid.Other[:], w[12:24])
+	v.LockStateid.Other = [12]byte(w[12:24])
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[24:32]))
 	v.Length = Length4(binary.BigEndian.Uint64(w[32:40]))
 	off += 40
@@ -15727,41 +15708,37 @@ func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Locku4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], v.LockStateid.Seqid)
-		copy(w[4:16], v.LockStateid.Other[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], v.LockStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.LockStateid.Other
+		off += 20
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Locku4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Locku4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -15778,25 +15755,23 @@ func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+16 : off+16]
 		v.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.LockStateid.Other[:], w[4:16])
+		v.LockStateid.Other = [12]byte(w[4:16])
 		off += 16
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Locku4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Locku4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Locku4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -15805,6 +15780,9 @@ func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += 16
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Locku4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -16726,26 +16704,18 @@ func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Mode.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
-	off += 4
 	switch v.Mode {
 	case Createmode4Unchecked4, Createmode4Guarded4:
 		if uint64(len(v.Createattrs.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.Attrmask)), 4294967295, "nfs4.Createhow4:Createattrs.Attrmask")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Createattrs.Attrmask)), 4294967295, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Createattrs.Attrmask)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Createattrs.Attrmask)))
+		off += 8
 		s := v.Createattrs.Attrmask[:]
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
@@ -16766,14 +16736,18 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Createattrs.AttrVals)
 	case Createmode4Exclusive4:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		copy(w[0:8], v.Createverf[:])
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
+		*(*[8]byte)(w[4:12]) = v.Createverf
+		off += 12
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode")
+		if !v.Mode.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode")
 	}
 	return off, nil
 }
@@ -16781,16 +16755,11 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Createmode4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Mode")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createhow4:Mode")
-	}
-	kind = enum
+	kind := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Mode {
 		switch v.Mode {
@@ -16840,9 +16809,12 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Createhow4:Createverf")
 		}
 		w := b[off : off+8 : off+8]
-		copy(v.Createverf[:], w[0:8])
+		v.Createverf = [8]byte(w[0:8])
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
 	}
 	return off, nil
@@ -16850,16 +16822,11 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Createmode4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Mode")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createhow4:Mode")
-	}
-	kind = enum
+	kind := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Createmode4Unchecked4, Createmode4Guarded4:
@@ -16892,6 +16859,9 @@ func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Createhow4:Mode")
 	}
 	return off, nil
@@ -17138,9 +17108,6 @@ func (v *Openflag4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Opentype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opentype)), 0, "nfs4.Openflag4:Opentype")
-	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
@@ -17149,26 +17116,18 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	off += 4
 	switch v.Opentype {
 	case Opentype4Create:
-		if !v.How.Mode.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
-		off += 4
 		switch v.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if uint64(len(v.How.Createattrs.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.How.Createattrs.Attrmask)), 4294967295, "nfs4.Openflag4:How.Createattrs.Attrmask")
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.How.Createattrs.Attrmask)), 4294967295, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
-			if xdr.Lacks(b, off, 4) {
+			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.How.Createattrs.Attrmask)))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.How.Createattrs.Attrmask)))
+			off += 8
 			s := v.How.Createattrs.Attrmask[:]
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
@@ -17189,16 +17148,23 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 			off = xdr.PutOpaque(b, off, v.How.Createattrs.AttrVals)
 		case Createmode4Exclusive4:
-			if xdr.Lacks(b, off, 8) {
+			if xdr.Lacks(b, off, 12) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			copy(w[0:8], v.How.Createverf[:])
-			off += 8
+			w := b[off : off+12 : off+12]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
+			*(*[8]byte)(w[4:12]) = v.How.Createverf
+			off += 12
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode")
+			if !v.How.Mode.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode")
+			}
+			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode")
 		}
 	default:
+		if !v.Opentype.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opentype)), 0, "nfs4.Openflag4:Opentype")
+		}
 	}
 	return off, nil
 }
@@ -17206,16 +17172,11 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Opentype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:Opentype")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openflag4:Opentype")
-	}
-	kind = enum
+	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Opentype {
 		switch v.Opentype {
@@ -17227,16 +17188,11 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case Opentype4Create:
-		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Openflag4:How.Mode")
-		}
-		kind2 = enum2
+		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.How.Mode {
 			switch v.How.Mode {
@@ -17286,41 +17242,37 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				return 0, xdr.Short(b, off, 8, "nfs4.Openflag4:How.Createverf")
 			}
 			w := b[off : off+8 : off+8]
-			copy(v.How.Createverf[:], w[0:8])
+			v.How.Createverf = [8]byte(w[0:8])
 			off += 8
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Openflag4:Opentype")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Opentype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:Opentype")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openflag4:Opentype")
-	}
-	kind = enum
+	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Opentype4Create:
-		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Openflag4:How.Mode")
-		}
-		kind2 = enum2
+		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case Createmode4Unchecked4, Createmode4Guarded4:
@@ -17353,9 +17305,15 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 8
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Openflag4:How.Mode")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Openflag4:Opentype")
+		}
 	}
 	return off, nil
 }
@@ -17707,49 +17665,40 @@ func (v *NFSSpaceLimit4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Limitby.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Limitby))
-	off += 4
 	switch v.Limitby {
 	case LimitBy4Size:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint64(w[0:8], v.Filesize)
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Limitby))
+		binary.BigEndian.PutUint64(w[4:12], v.Filesize)
+		off += 12
 	case LimitBy4Blocks:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.ModBlocks.NumBlocks)
-		binary.BigEndian.PutUint32(w[4:8], v.ModBlocks.BytesPerBlock)
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Limitby))
+		binary.BigEndian.PutUint32(w[4:8], v.ModBlocks.NumBlocks)
+		binary.BigEndian.PutUint32(w[8:12], v.ModBlocks.BytesPerBlock)
+		off += 12
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+		if !v.Limitby.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind LimitBy4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
 	}
 	w := b[off : off+4 : off+4]
-	enum := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSSpaceLimit4:Limitby")
-	}
-	kind = enum
+	kind := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Limitby {
 		switch v.Limitby {
@@ -17777,6 +17726,9 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		v.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
 	}
 	return off, nil
@@ -17784,16 +17736,11 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind LimitBy4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
 	}
 	w := b[off : off+4 : off+4]
-	enum := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSSpaceLimit4:Limitby")
-	}
-	kind = enum
+	kind := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case LimitBy4Size:
@@ -17807,6 +17754,9 @@ func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSSpaceLimit4:Limitby")
 	}
 	return off, nil
@@ -18198,7 +18148,7 @@ func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.DelegateStateid.Seqid)
-	copy(w[4:16], v.DelegateStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.DelegateStateid.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.File)))
 	off += 20
 	off = xdr.PutOpaque(b, off, v.File)
@@ -18212,7 +18162,7 @@ func (v *OpenClaimDelegateCur4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	}
 	w := b[off : off+20 : off+20]
 	v.DelegateStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.DelegateStateid.Other[:], w[4:16])
+	v.DelegateStateid.Other = [12]byte(w[4:16])
 	n := binary.BigEndian.Uint32(w[16:20])
 	off += 20
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
@@ -18347,79 +18297,72 @@ func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Claim.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
-	off += 4
 	switch v.Claim {
 	case OpenClaimType4Null:
 		if uint64(len(v.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.File)), 4294967295, "nfs4.OpenClaim4:File")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.File)), 4294967295, "nfs4.OpenClaim4:File")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.File))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.File))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.File)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.File)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.File)
 	case OpenClaimType4Previous:
 		if !v.DelegateType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.DelegateType)), 0, "nfs4.OpenClaim4:DelegateType")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DelegateType)), 0, "nfs4.OpenClaim4:DelegateType")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegateType))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.DelegateType))
+		off += 8
 	case OpenClaimType4DelegateCur:
 		if uint64(len(v.DelegateCurInfo.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.DelegateCurInfo.File)), 4294967295, "nfs4.OpenClaim4:DelegateCurInfo.File")
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.DelegateCurInfo.File)), 4294967295, "nfs4.OpenClaim4:DelegateCurInfo.File")
 		}
-		if xdr.Lacks(b, off, 20+xdr.Padded(len(v.DelegateCurInfo.File))) {
+		if xdr.Lacks(b, off, 24+xdr.Padded(len(v.DelegateCurInfo.File))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.DelegateCurInfo.DelegateStateid.Seqid)
-		copy(w[4:16], v.DelegateCurInfo.DelegateStateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.DelegateCurInfo.File)))
-		off += 20
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
+		binary.BigEndian.PutUint32(w[4:8], v.DelegateCurInfo.DelegateStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.DelegateCurInfo.DelegateStateid.Other
+		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.DelegateCurInfo.File)))
+		off += 24
 		off = xdr.PutOpaque(b, off, v.DelegateCurInfo.File)
 	case OpenClaimType4DelegatePrev:
 		if uint64(len(v.FileDelegatePrev)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.FileDelegatePrev)), 4294967295, "nfs4.OpenClaim4:FileDelegatePrev")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FileDelegatePrev)), 4294967295, "nfs4.OpenClaim4:FileDelegatePrev")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.FileDelegatePrev))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.FileDelegatePrev))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.FileDelegatePrev)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.FileDelegatePrev)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.FileDelegatePrev)
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim")
+		if !v.Claim.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim")
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind OpenClaimType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
 	}
 	w := b[off : off+4 : off+4]
-	enum := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:Claim")
-	}
-	kind = enum
+	kind := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Claim {
 		switch v.Claim {
@@ -18455,11 +18398,11 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.OpenClaim4:DelegateType")
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:DelegateType")
 		}
-		v.DelegateType = enum2
+		v.DelegateType = enum
 		off += 4
 	case OpenClaimType4DelegateCur:
 		if xdr.Lacks(b, off, 20) {
@@ -18467,7 +18410,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		v.DelegateCurInfo.DelegateStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.DelegateCurInfo.DelegateStateid.Other[:], w[4:16])
+		v.DelegateCurInfo.DelegateStateid.Other = [12]byte(w[4:16])
 		n2 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
@@ -18494,6 +18437,9 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.FileDelegatePrev = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 		off += xdr.Padded(int(n3))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
 	}
 	return off, nil
@@ -18501,16 +18447,11 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind OpenClaimType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
 	}
 	w := b[off : off+4 : off+4]
-	enum := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:Claim")
-	}
-	kind = enum
+	kind := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case OpenClaimType4Null:
@@ -18532,9 +18473,9 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.OpenClaim4:DelegateType")
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:DelegateType")
 		}
 		off += 4
 	case OpenClaimType4DelegateCur:
@@ -18566,6 +18507,9 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += xdr.Padded(int(n3))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenClaim4:Claim")
 	}
 	return off, nil
@@ -18699,9 +18643,6 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if len(v.Owner.Owner) > 1024 {
 		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs4.Open4Args:Owner.Owner")
 	}
-	if !v.Openhow.Opentype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Owner.Owner))+24, uint64(uint32(v.Openhow.Opentype)), 0, "nfs4.Open4Args:Openhow.Opentype")
-	}
 	if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Owner.Owner))) {
 		return 0, xdr.Full()
 	}
@@ -18718,26 +18659,18 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	off += 4
 	switch v.Openhow.Opentype {
 	case Opentype4Create:
-		if !v.Openhow.How.Mode.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.How.Mode))
-		off += 4
 		switch v.Openhow.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if uint64(len(v.Openhow.How.Createattrs.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
-			if xdr.Lacks(b, off, 4) {
+			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Openhow.How.Createattrs.Attrmask)))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.How.Mode))
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Openhow.How.Createattrs.Attrmask)))
+			off += 8
 			s := v.Openhow.How.Createattrs.Attrmask[:]
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
@@ -18758,74 +18691,79 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Openhow.How.Createattrs.AttrVals)
 		case Createmode4Exclusive4:
-			if xdr.Lacks(b, off, 8) {
+			if xdr.Lacks(b, off, 12) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			copy(w[0:8], v.Openhow.How.Createverf[:])
-			off += 8
+			w := b[off : off+12 : off+12]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.How.Mode))
+			*(*[8]byte)(w[4:12]) = v.Openhow.How.Createverf
+			off += 12
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+			if !v.Openhow.How.Mode.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+			}
+			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 	default:
+		if !v.Openhow.Opentype.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Openhow.Opentype)), 0, "nfs4.Open4Args:Openhow.Opentype")
+		}
 	}
-	if !v.Claim.Claim.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
-	off += 4
 	switch v.Claim.Claim {
 	case OpenClaimType4Null:
 		if uint64(len(v.Claim.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Claim.File)), 4294967295, "nfs4.Open4Args:Claim.File")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.File)), 4294967295, "nfs4.Open4Args:Claim.File")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Claim.File))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Claim.File))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Claim.File)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Claim.File)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Claim.File)
 	case OpenClaimType4Previous:
 		if !v.Claim.DelegateType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.DelegateType)), 0, "nfs4.Open4Args:Claim.DelegateType")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Claim.DelegateType)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.DelegateType))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Claim.DelegateType))
+		off += 8
 	case OpenClaimType4DelegateCur:
 		if uint64(len(v.Claim.DelegateCurInfo.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
 		}
-		if xdr.Lacks(b, off, 20+xdr.Padded(len(v.Claim.DelegateCurInfo.File))) {
+		if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Claim.DelegateCurInfo.File))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.Claim.DelegateCurInfo.DelegateStateid.Seqid)
-		copy(w[4:16], v.Claim.DelegateCurInfo.DelegateStateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Claim.DelegateCurInfo.File)))
-		off += 20
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
+		binary.BigEndian.PutUint32(w[4:8], v.Claim.DelegateCurInfo.DelegateStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Claim.DelegateCurInfo.DelegateStateid.Other
+		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Claim.DelegateCurInfo.File)))
+		off += 24
 		off = xdr.PutOpaque(b, off, v.Claim.DelegateCurInfo.File)
 	case OpenClaimType4DelegatePrev:
 		if uint64(len(v.Claim.FileDelegatePrev)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Claim.FileDelegatePrev)), 4294967295, "nfs4.Open4Args:Claim.FileDelegatePrev")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.FileDelegatePrev)), 4294967295, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Claim.FileDelegatePrev))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Claim.FileDelegatePrev))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Claim.FileDelegatePrev)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Claim.FileDelegatePrev)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Claim.FileDelegatePrev)
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
+		if !v.Claim.Claim.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	return off, nil
 }
@@ -18854,16 +18792,11 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	v.Owner.Owner = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
-	var kind Opentype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
 	}
 	w = b[off : off+4 : off+4]
-	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Openhow.Opentype")
-	}
-	kind = enum
+	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Openhow.Opentype {
 		switch v.Openhow.Opentype {
@@ -18875,16 +18808,11 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case Opentype4Create:
-		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
-		}
-		kind2 = enum2
+		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Openhow.How.Mode {
 			switch v.Openhow.How.Mode {
@@ -18934,23 +18862,24 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				return 0, xdr.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
 			}
 			w := b[off : off+8 : off+8]
-			copy(v.Openhow.How.Createverf[:], w[0:8])
+			v.Openhow.How.Createverf = [8]byte(w[0:8])
 			off += 8
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Args:Openhow.Opentype")
+		}
 	}
-	var kind3 OpenClaimType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
 	}
 	w = b[off : off+4 : off+4]
-	enum3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.Open4Args:Claim.Claim")
-	}
-	kind3 = enum3
+	kind3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind3 != v.Claim.Claim {
 		switch v.Claim.Claim {
@@ -18986,11 +18915,11 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		w := b[off : off+4 : off+4]
-		enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.Open4Args:Claim.DelegateType")
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
-		v.Claim.DelegateType = enum4
+		v.Claim.DelegateType = enum
 		off += 4
 	case OpenClaimType4DelegateCur:
 		if xdr.Lacks(b, off, 20) {
@@ -18998,7 +18927,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		v.Claim.DelegateCurInfo.DelegateStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Claim.DelegateCurInfo.DelegateStateid.Other[:], w[4:16])
+		v.Claim.DelegateCurInfo.DelegateStateid.Other = [12]byte(w[4:16])
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
@@ -19025,6 +18954,9 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Claim.FileDelegatePrev = d.Bytes(b[off : off+int(n6) : off+int(n6)])
 		off += xdr.Padded(int(n6))
 	default:
+		if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	return off, nil
@@ -19048,29 +18980,19 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Open4Args:Owner.Owner")
 	}
 	off += xdr.Padded(int(n))
-	var kind Opentype4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
 	}
 	w = b[off : off+4 : off+4]
-	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Openhow.Opentype")
-	}
-	kind = enum
+	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Opentype4Create:
-		var kind2 Createmode4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
-		}
-		kind2 = enum2
+		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case Createmode4Unchecked4, Createmode4Guarded4:
@@ -19103,20 +19025,21 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 8
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Args:Openhow.How.Mode")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Args:Openhow.Opentype")
+		}
 	}
-	var kind3 OpenClaimType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
 	}
 	w = b[off : off+4 : off+4]
-	enum3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.Open4Args:Claim.Claim")
-	}
-	kind3 = enum3
+	kind3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind3 {
 	case OpenClaimType4Null:
@@ -19138,9 +19061,9 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		w := b[off : off+4 : off+4]
-		enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.Open4Args:Claim.DelegateType")
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
 		off += 4
 	case OpenClaimType4DelegateCur:
@@ -19172,6 +19095,9 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += xdr.Padded(int(n6))
 	default:
+		if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Args:Claim.Claim")
 	}
 	return off, nil
@@ -19274,7 +19200,7 @@ func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *x
 	}
 	w := b[off : off+36 : off+36]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
-	copy(w[4:16], v.Stateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Recall))
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.Permissions.Type))
 	binary.BigEndian.PutUint32(w[24:28], uint32(v.Permissions.Flag))
@@ -19292,7 +19218,7 @@ func (v *OpenReadDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	}
 	w := b[off : off+36 : off+36]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Stateid.Other[:], w[4:16])
+	v.Stateid.Other = [12]byte(w[4:16])
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenReadDelegation4:Recall")
@@ -19423,15 +19349,12 @@ func (v *OpenWriteDelegation4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.SpaceLimit.Limitby.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
-	}
 	if xdr.Lacks(b, off, 24) {
 		return 0, xdr.Full()
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
-	copy(w[4:16], v.Stateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Recall))
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.SpaceLimit.Limitby))
 	off += 24
@@ -19452,6 +19375,9 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 		binary.BigEndian.PutUint32(w[4:8], v.SpaceLimit.ModBlocks.BytesPerBlock)
 		off += 8
 	default:
+		if !v.SpaceLimit.Limitby.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
 	}
 	if uint64(len(v.Permissions.Who)) > 4294967295 {
@@ -19472,23 +19398,18 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind LimitBy4
 	if xdr.Lacks(b, off, 24) {
 		return 0, xdr.Short(b, off, 24, "nfs4.OpenWriteDelegation4:Stateid.Seqid")
 	}
 	w := b[off : off+24 : off+24]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Stateid.Other[:], w[4:16])
+	v.Stateid.Other = [12]byte(w[4:16])
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenWriteDelegation4:Recall")
 	}
 	v.Recall = word != 0
-	enum := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
-	}
-	kind = enum
+	kind := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 	off += 24
 	if kind != v.SpaceLimit.Limitby {
 		switch v.SpaceLimit.Limitby {
@@ -19516,6 +19437,9 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		v.SpaceLimit.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
 	}
 	if xdr.Lacks(b, off, 16) {
@@ -19540,7 +19464,6 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind LimitBy4
 	if xdr.Lacks(b, off, 24) {
 		return 0, xdr.Short(b, off, 24, "nfs4.OpenWriteDelegation4:Stateid.Seqid")
 	}
@@ -19549,11 +19472,7 @@ func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenWriteDelegation4:Recall")
 	}
-	enum := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
-	}
-	kind = enum
+	kind := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 	off += 24
 	switch kind {
 	case LimitBy4Size:
@@ -19567,6 +19486,9 @@ func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 		}
 		off += 8
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
 	}
 	if xdr.Lacks(b, off, 16) {
@@ -19682,50 +19604,46 @@ func (v *OpenDelegation4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.DelegationType.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
-	off += 4
 	switch v.DelegationType {
 	case OpenDelegationType4None:
-	case OpenDelegationType4Read:
-		if uint64(len(v.Read.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Read.Permissions.Who)), 4294967295, "nfs4.OpenDelegation4:Read.Permissions.Who")
-		}
-		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Read.Permissions.Who))) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+36 : off+36]
-		binary.BigEndian.PutUint32(w[0:4], v.Read.Stateid.Seqid)
-		copy(w[4:16], v.Read.Stateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Read.Recall))
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.Read.Permissions.Type))
-		binary.BigEndian.PutUint32(w[24:28], uint32(v.Read.Permissions.Flag))
-		binary.BigEndian.PutUint32(w[28:32], uint32(v.Read.Permissions.AccessMask))
-		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Read.Permissions.Who)))
-		off += 36
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
+		off += 4
+	case OpenDelegationType4Read:
+		if uint64(len(v.Read.Permissions.Who)) > 4294967295 {
+			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Read.Permissions.Who)), 4294967295, "nfs4.OpenDelegation4:Read.Permissions.Who")
+		}
+		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Read.Permissions.Who))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+40 : off+40]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
+		binary.BigEndian.PutUint32(w[4:8], v.Read.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Read.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Read.Recall))
+		binary.BigEndian.PutUint32(w[24:28], uint32(v.Read.Permissions.Type))
+		binary.BigEndian.PutUint32(w[28:32], uint32(v.Read.Permissions.Flag))
+		binary.BigEndian.PutUint32(w[32:36], uint32(v.Read.Permissions.AccessMask))
+		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Read.Permissions.Who)))
+		off += 40
 		off = xdr.PutOpaque(b, off, v.Read.Permissions.Who)
 	case OpenDelegationType4Write:
 		if v.Write == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.OpenDelegation4:Write")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.OpenDelegation4:Write")
 		}
-		if !v.Write.SpaceLimit.Limitby.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
-		}
-		if xdr.Lacks(b, off, 24) {
+		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], v.Write.Stateid.Seqid)
-		copy(w[4:16], v.Write.Stateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Write.Recall))
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.Write.SpaceLimit.Limitby))
-		off += 24
+		w := b[off : off+28 : off+28]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
+		binary.BigEndian.PutUint32(w[4:8], v.Write.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Write.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Write.Recall))
+		binary.BigEndian.PutUint32(w[24:28], uint32(v.Write.SpaceLimit.Limitby))
+		off += 28
 		switch v.Write.SpaceLimit.Limitby {
 		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
@@ -19743,6 +19661,9 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			binary.BigEndian.PutUint32(w[4:8], v.Write.SpaceLimit.ModBlocks.BytesPerBlock)
 			off += 8
 		default:
+			if !v.Write.SpaceLimit.Limitby.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
 		}
 		if uint64(len(v.Write.Permissions.Who)) > 4294967295 {
@@ -19759,7 +19680,10 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		off += 16
 		off = xdr.PutOpaque(b, off, v.Write.Permissions.Who)
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType")
+		if !v.DelegationType.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType")
 	}
 	return off, nil
 }
@@ -19767,16 +19691,11 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind OpenDelegationType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
 	}
 	w := b[off : off+4 : off+4]
-	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDelegation4:DelegationType")
-	}
-	kind = enum
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.DelegationType {
 		switch v.DelegationType {
@@ -19784,7 +19703,9 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		case OpenDelegationType4Read:
 			v.Read.ResetXDR()
 		case OpenDelegationType4Write:
-			v.Write = nil
+			if v.Write != nil {
+				v.Write.ResetXDR()
+			}
 		}
 		v.DelegationType = kind
 	}
@@ -19796,7 +19717,7 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		}
 		w := b[off : off+36 : off+36]
 		v.Read.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Read.Stateid.Other[:], w[4:16])
+		v.Read.Stateid.Other = [12]byte(w[4:16])
 		word := binary.BigEndian.Uint32(w[16:20])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.OpenDelegation4:Read.Recall")
@@ -19816,26 +19737,21 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		v.Read.Permissions.Who = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	case OpenDelegationType4Write:
-		if v.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
+		if err = xdr.Arm(d, &v.Write, 88, off); err != nil {
 			return 0, xdr.In(err, "nfs4.OpenDelegation4:Write")
 		}
-		var kind2 LimitBy4
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Short(b, off, 24, "nfs4.OpenDelegation4:Write.Stateid.Seqid")
 		}
 		w := b[off : off+24 : off+24]
 		v.Write.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Write.Stateid.Other[:], w[4:16])
+		v.Write.Stateid.Other = [12]byte(w[4:16])
 		word2 := binary.BigEndian.Uint32(w[16:20])
 		if word2 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OpenDelegation4:Write.Recall")
 		}
 		v.Write.Recall = word2 != 0
-		enum2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
-		}
-		kind2 = enum2
+		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		if kind2 != v.Write.SpaceLimit.Limitby {
 			switch v.Write.SpaceLimit.Limitby {
@@ -19863,6 +19779,9 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			v.Write.SpaceLimit.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -19883,6 +19802,9 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		v.Write.Permissions.Who = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
 	}
 	return off, nil
@@ -19890,16 +19812,11 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind OpenDelegationType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
 	}
 	w := b[off : off+4 : off+4]
-	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDelegation4:DelegationType")
-	}
-	kind = enum
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case OpenDelegationType4None:
@@ -19922,7 +19839,6 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		}
 		off += xdr.Padded(int(n))
 	case OpenDelegationType4Write:
-		var kind2 LimitBy4
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Short(b, off, 24, "nfs4.OpenDelegation4:Write.Stateid.Seqid")
 		}
@@ -19931,11 +19847,7 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		if word2 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.OpenDelegation4:Write.Recall")
 		}
-		enum2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
-		}
-		kind2 = enum2
+		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		switch kind2 {
 		case LimitBy4Size:
@@ -19949,6 +19861,9 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 			}
 			off += 8
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -19965,6 +19880,9 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		}
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDelegation4:DelegationType")
 	}
 	return off, nil
@@ -19977,7 +19895,9 @@ func (v *OpenDelegation4) ResetXDR() {
 	case OpenDelegationType4Read:
 		v.Read.ResetXDR()
 	case OpenDelegationType4Write:
-		v.Write = nil
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
 	}
 	v.DelegationType = 0
 }
@@ -20082,7 +20002,7 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	}
 	w := b[off : off+44 : off+44]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
-	copy(w[4:16], v.Stateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Cinfo.Atomic))
 	binary.BigEndian.PutUint64(w[20:28], uint64(v.Cinfo.Before))
 	binary.BigEndian.PutUint64(w[28:36], uint64(v.Cinfo.After))
@@ -20098,50 +20018,46 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[0:4], s[i])
 		off += 4
 	}
-	if !v.Delegation.DelegationType.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
-	off += 4
 	switch v.Delegation.DelegationType {
 	case OpenDelegationType4None:
-	case OpenDelegationType4Read:
-		if uint64(len(v.Delegation.Read.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
-		}
-		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Delegation.Read.Permissions.Who))) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+36 : off+36]
-		binary.BigEndian.PutUint32(w[0:4], v.Delegation.Read.Stateid.Seqid)
-		copy(w[4:16], v.Delegation.Read.Stateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Delegation.Read.Recall))
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.Delegation.Read.Permissions.Type))
-		binary.BigEndian.PutUint32(w[24:28], uint32(v.Delegation.Read.Permissions.Flag))
-		binary.BigEndian.PutUint32(w[28:32], uint32(v.Delegation.Read.Permissions.AccessMask))
-		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Delegation.Read.Permissions.Who)))
-		off += 36
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
+		off += 4
+	case OpenDelegationType4Read:
+		if uint64(len(v.Delegation.Read.Permissions.Who)) > 4294967295 {
+			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
+		}
+		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Delegation.Read.Permissions.Who))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+40 : off+40]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
+		binary.BigEndian.PutUint32(w[4:8], v.Delegation.Read.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Delegation.Read.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Delegation.Read.Recall))
+		binary.BigEndian.PutUint32(w[24:28], uint32(v.Delegation.Read.Permissions.Type))
+		binary.BigEndian.PutUint32(w[28:32], uint32(v.Delegation.Read.Permissions.Flag))
+		binary.BigEndian.PutUint32(w[32:36], uint32(v.Delegation.Read.Permissions.AccessMask))
+		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Delegation.Read.Permissions.Who)))
+		off += 40
 		off = xdr.PutOpaque(b, off, v.Delegation.Read.Permissions.Who)
 	case OpenDelegationType4Write:
 		if v.Delegation.Write == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Resok:Delegation.Write")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Resok:Delegation.Write")
 		}
-		if !v.Delegation.Write.SpaceLimit.Limitby.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
-		}
-		if xdr.Lacks(b, off, 24) {
+		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], v.Delegation.Write.Stateid.Seqid)
-		copy(w[4:16], v.Delegation.Write.Stateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Delegation.Write.Recall))
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.Delegation.Write.SpaceLimit.Limitby))
-		off += 24
+		w := b[off : off+28 : off+28]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
+		binary.BigEndian.PutUint32(w[4:8], v.Delegation.Write.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Delegation.Write.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Delegation.Write.Recall))
+		binary.BigEndian.PutUint32(w[24:28], uint32(v.Delegation.Write.SpaceLimit.Limitby))
+		off += 28
 		switch v.Delegation.Write.SpaceLimit.Limitby {
 		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
@@ -20159,6 +20075,9 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 			binary.BigEndian.PutUint32(w[4:8], v.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock)
 			off += 8
 		default:
+			if !v.Delegation.Write.SpaceLimit.Limitby.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		if uint64(len(v.Delegation.Write.Permissions.Who)) > 4294967295 {
@@ -20175,7 +20094,10 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 16
 		off = xdr.PutOpaque(b, off, v.Delegation.Write.Permissions.Who)
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+		if !v.Delegation.DelegationType.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	return off, nil
 }
@@ -20188,7 +20110,7 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+44 : off+44]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Stateid.Other[:], w[4:16])
+	v.Stateid.Other = [12]byte(w[4:16])
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Resok:Cinfo.Atomic")
@@ -20211,16 +20133,11 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		s[i] = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	}
-	var kind OpenDelegationType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	w = b[off : off+4 : off+4]
-	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
-	}
-	kind = enum
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Delegation.DelegationType {
 		switch v.Delegation.DelegationType {
@@ -20228,7 +20145,9 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		case OpenDelegationType4Read:
 			v.Delegation.Read.ResetXDR()
 		case OpenDelegationType4Write:
-			v.Delegation.Write = nil
+			if v.Delegation.Write != nil {
+				v.Delegation.Write.ResetXDR()
+			}
 		}
 		v.Delegation.DelegationType = kind
 	}
@@ -20240,7 +20159,7 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+36 : off+36]
 		v.Delegation.Read.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Delegation.Read.Stateid.Other[:], w[4:16])
+		v.Delegation.Read.Stateid.Other = [12]byte(w[4:16])
 		word2 := binary.BigEndian.Uint32(w[16:20])
 		if word2 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Resok:Delegation.Read.Recall")
@@ -20260,26 +20179,21 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Delegation.Read.Permissions.Who = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case OpenDelegationType4Write:
-		if v.Delegation.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
+		if err = xdr.Arm(d, &v.Delegation.Write, 88, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Open4Resok:Delegation.Write")
 		}
-		var kind2 LimitBy4
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Short(b, off, 24, "nfs4.Open4Resok:Delegation.Write.Stateid.Seqid")
 		}
 		w := b[off : off+24 : off+24]
 		v.Delegation.Write.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Delegation.Write.Stateid.Other[:], w[4:16])
+		v.Delegation.Write.Stateid.Other = [12]byte(w[4:16])
 		word3 := binary.BigEndian.Uint32(w[16:20])
 		if word3 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Resok:Delegation.Write.Recall")
 		}
 		v.Delegation.Write.Recall = word3 != 0
-		enum2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
-		}
-		kind2 = enum2
+		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		if kind2 != v.Delegation.Write.SpaceLimit.Limitby {
 			switch v.Delegation.Write.SpaceLimit.Limitby {
@@ -20307,6 +20221,9 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -20327,6 +20244,9 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Delegation.Write.Permissions.Who = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 		off += xdr.Padded(int(n3))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	return off, nil
@@ -20348,16 +20268,11 @@ func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Resok:Attrset")
 	}
 	off += int(n) * 4
-	var kind OpenDelegationType4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	w = b[off : off+4 : off+4]
-	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
-	}
-	kind = enum
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case OpenDelegationType4None:
@@ -20380,7 +20295,6 @@ func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += xdr.Padded(int(n2))
 	case OpenDelegationType4Write:
-		var kind2 LimitBy4
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Short(b, off, 24, "nfs4.Open4Resok:Delegation.Write.Stateid.Seqid")
 		}
@@ -20389,11 +20303,7 @@ func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		if word3 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Resok:Delegation.Write.Recall")
 		}
-		enum2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
-		}
-		kind2 = enum2
+		kind2 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 		off += 24
 		switch kind2 {
 		case LimitBy4Size:
@@ -20407,6 +20317,9 @@ func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 			}
 			off += 8
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -20423,6 +20336,9 @@ func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += xdr.Padded(int(n3))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
 	return off, nil
@@ -20534,35 +20450,27 @@ func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Open4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if v.Resok4 == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Res:Resok4")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4")
 		}
 		if uint64(len(v.Resok4.Attrset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Open4Res:Resok4.Attrset")
+			return 0, xdr.Fail(xdr.CodeBound, off+44, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Open4Res:Resok4.Attrset")
 		}
-		if xdr.Lacks(b, off, 44) {
+		if xdr.Lacks(b, off, 48) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+44 : off+44]
-		binary.BigEndian.PutUint32(w[0:4], v.Resok4.Stateid.Seqid)
-		copy(w[4:16], v.Resok4.Stateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Resok4.Cinfo.Atomic))
-		binary.BigEndian.PutUint64(w[20:28], uint64(v.Resok4.Cinfo.Before))
-		binary.BigEndian.PutUint64(w[28:36], uint64(v.Resok4.Cinfo.After))
-		binary.BigEndian.PutUint32(w[36:40], v.Resok4.Rflags)
-		binary.BigEndian.PutUint32(w[40:44], uint32(len(v.Resok4.Attrset)))
-		off += 44
+		w := b[off : off+48 : off+48]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Resok4.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Resok4.Cinfo.Atomic))
+		binary.BigEndian.PutUint64(w[24:32], uint64(v.Resok4.Cinfo.Before))
+		binary.BigEndian.PutUint64(w[32:40], uint64(v.Resok4.Cinfo.After))
+		binary.BigEndian.PutUint32(w[40:44], v.Resok4.Rflags)
+		binary.BigEndian.PutUint32(w[44:48], uint32(len(v.Resok4.Attrset)))
+		off += 48
 		s := v.Resok4.Attrset[:]
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
@@ -20572,50 +20480,46 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], s[i])
 			off += 4
 		}
-		if !v.Resok4.Delegation.DelegationType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
-		off += 4
 		switch v.Resok4.Delegation.DelegationType {
 		case OpenDelegationType4None:
-		case OpenDelegationType4Read:
-			if uint64(len(v.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
-			}
-			if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))) {
+			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+36 : off+36]
-			binary.BigEndian.PutUint32(w[0:4], v.Resok4.Delegation.Read.Stateid.Seqid)
-			copy(w[4:16], v.Resok4.Delegation.Read.Stateid.Other[:])
-			binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Resok4.Delegation.Read.Recall))
-			binary.BigEndian.PutUint32(w[20:24], uint32(v.Resok4.Delegation.Read.Permissions.Type))
-			binary.BigEndian.PutUint32(w[24:28], uint32(v.Resok4.Delegation.Read.Permissions.Flag))
-			binary.BigEndian.PutUint32(w[28:32], uint32(v.Resok4.Delegation.Read.Permissions.AccessMask))
-			binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Resok4.Delegation.Read.Permissions.Who)))
-			off += 36
+			w := b[off : off+4 : off+4]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
+			off += 4
+		case OpenDelegationType4Read:
+			if uint64(len(v.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
+				return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
+			}
+			if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))) {
+				return 0, xdr.Full()
+			}
+			w := b[off : off+40 : off+40]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
+			binary.BigEndian.PutUint32(w[4:8], v.Resok4.Delegation.Read.Stateid.Seqid)
+			*(*[12]byte)(w[8:20]) = v.Resok4.Delegation.Read.Stateid.Other
+			binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Resok4.Delegation.Read.Recall))
+			binary.BigEndian.PutUint32(w[24:28], uint32(v.Resok4.Delegation.Read.Permissions.Type))
+			binary.BigEndian.PutUint32(w[28:32], uint32(v.Resok4.Delegation.Read.Permissions.Flag))
+			binary.BigEndian.PutUint32(w[32:36], uint32(v.Resok4.Delegation.Read.Permissions.AccessMask))
+			binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Resok4.Delegation.Read.Permissions.Who)))
+			off += 40
 			off = xdr.PutOpaque(b, off, v.Resok4.Delegation.Read.Permissions.Who)
 		case OpenDelegationType4Write:
 			if v.Resok4.Delegation.Write == nil {
-				return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.Open4Res:Resok4.Delegation.Write")
+				return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4.Delegation.Write")
 			}
-			if !v.Resok4.Delegation.Write.SpaceLimit.Limitby.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
-			}
-			if xdr.Lacks(b, off, 24) {
+			if xdr.Lacks(b, off, 28) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+24 : off+24]
-			binary.BigEndian.PutUint32(w[0:4], v.Resok4.Delegation.Write.Stateid.Seqid)
-			copy(w[4:16], v.Resok4.Delegation.Write.Stateid.Other[:])
-			binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Resok4.Delegation.Write.Recall))
-			binary.BigEndian.PutUint32(w[20:24], uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby))
-			off += 24
+			w := b[off : off+28 : off+28]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
+			binary.BigEndian.PutUint32(w[4:8], v.Resok4.Delegation.Write.Stateid.Seqid)
+			*(*[12]byte)(w[8:20]) = v.Resok4.Delegation.Write.Stateid.Other
+			binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Resok4.Delegation.Write.Recall))
+			binary.BigEndian.PutUint32(w[24:28], uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby))
+			off += 28
 			switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
 			case LimitBy4Size:
 				if xdr.Lacks(b, off, 8) {
@@ -20633,6 +20537,9 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				binary.BigEndian.PutUint32(w[4:8], v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock)
 				off += 8
 			default:
+				if !v.Resok4.Delegation.Write.SpaceLimit.Limitby.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			if uint64(len(v.Resok4.Delegation.Write.Permissions.Who)) > 4294967295 {
@@ -20649,9 +20556,21 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 16
 			off = xdr.PutOpaque(b, off, v.Resok4.Delegation.Write.Permissions.Who)
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+			if !v.Resok4.Delegation.DelegationType.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+			}
+			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Open4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
@@ -20659,28 +20578,25 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
 		case Nfsstat4OK:
-			v.Resok4 = nil
+			if v.Resok4 != nil {
+				v.Resok4.ResetXDR()
+			}
 		default:
 		}
 		v.Status = kind
 	}
 	switch kind {
 	case Nfsstat4OK:
-		if v.Resok4, err = xdr.New[Open4Resok](d, 152, off); err != nil {
+		if err = xdr.Arm(d, &v.Resok4, 152, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Open4Res:Resok4")
 		}
 		if xdr.Lacks(b, off, 44) {
@@ -20688,7 +20604,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+44 : off+44]
 		v.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Resok4.Stateid.Other[:], w[4:16])
+		v.Resok4.Stateid.Other = [12]byte(w[4:16])
 		word := binary.BigEndian.Uint32(w[16:20])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.Open4Res:Resok4.Cinfo.Atomic")
@@ -20711,16 +20627,11 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			s[i] = binary.BigEndian.Uint32(w[0:4])
 			off += 4
 		}
-		var kind2 OpenDelegationType4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 		w = b[off : off+4 : off+4]
-		enum2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
-		}
-		kind2 = enum2
+		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Resok4.Delegation.DelegationType {
 			switch v.Resok4.Delegation.DelegationType {
@@ -20728,7 +20639,9 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			case OpenDelegationType4Read:
 				v.Resok4.Delegation.Read.ResetXDR()
 			case OpenDelegationType4Write:
-				v.Resok4.Delegation.Write = nil
+				if v.Resok4.Delegation.Write != nil {
+					v.Resok4.Delegation.Write.ResetXDR()
+				}
 			}
 			v.Resok4.Delegation.DelegationType = kind2
 		}
@@ -20740,7 +20653,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+36 : off+36]
 			v.Resok4.Delegation.Read.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Resok4.Delegation.Read.Stateid.Other[:], w[4:16])
+			v.Resok4.Delegation.Read.Stateid.Other = [12]byte(w[4:16])
 			word2 := binary.BigEndian.Uint32(w[16:20])
 			if word2 > 1 && d.Refuses(xdr.CodeBool) {
 				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word2), 1, "nfs4.Open4Res:Resok4.Delegation.Read.Recall")
@@ -20760,26 +20673,21 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Resok4.Delegation.Read.Permissions.Who = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 			off += xdr.Padded(int(n2))
 		case OpenDelegationType4Write:
-			if v.Resok4.Delegation.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
+			if err = xdr.Arm(d, &v.Resok4.Delegation.Write, 88, off); err != nil {
 				return 0, xdr.In(err, "nfs4.Open4Res:Resok4.Delegation.Write")
 			}
-			var kind3 LimitBy4
 			if xdr.Lacks(b, off, 24) {
 				return 0, xdr.Short(b, off, 24, "nfs4.Open4Res:Resok4.Delegation.Write.Stateid.Seqid")
 			}
 			w := b[off : off+24 : off+24]
 			v.Resok4.Delegation.Write.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Resok4.Delegation.Write.Stateid.Other[:], w[4:16])
+			v.Resok4.Delegation.Write.Stateid.Other = [12]byte(w[4:16])
 			word3 := binary.BigEndian.Uint32(w[16:20])
 			if word3 > 1 && d.Refuses(xdr.CodeBool) {
 				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Res:Resok4.Delegation.Write.Recall")
 			}
 			v.Resok4.Delegation.Write.Recall = word3 != 0
-			enum3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
-			}
-			kind3 = enum3
+			kind3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 			off += 24
 			if kind3 != v.Resok4.Delegation.Write.SpaceLimit.Limitby {
 				switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
@@ -20807,6 +20715,9 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			default:
+				if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			if xdr.Lacks(b, off, 16) {
@@ -20827,25 +20738,26 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Resok4.Delegation.Write.Permissions.Who = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -20863,16 +20775,11 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Open4Res:Resok4.Attrset")
 		}
 		off += int(n) * 4
-		var kind2 OpenDelegationType4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 		w = b[off : off+4 : off+4]
-		enum2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
-		}
-		kind2 = enum2
+		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case OpenDelegationType4None:
@@ -20895,7 +20802,6 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 			}
 			off += xdr.Padded(int(n2))
 		case OpenDelegationType4Write:
-			var kind3 LimitBy4
 			if xdr.Lacks(b, off, 24) {
 				return 0, xdr.Short(b, off, 24, "nfs4.Open4Res:Resok4.Delegation.Write.Stateid.Seqid")
 			}
@@ -20904,11 +20810,7 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 			if word3 > 1 && c.Refuses(xdr.CodeBool) {
 				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.Open4Res:Resok4.Delegation.Write.Recall")
 			}
-			enum3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
-			}
-			kind3 = enum3
+			kind3 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 			off += 24
 			switch kind3 {
 			case LimitBy4Size:
@@ -20922,6 +20824,9 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 				}
 				off += 8
 			default:
+				if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
 			if xdr.Lacks(b, off, 16) {
@@ -20938,9 +20843,15 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 			}
 			off += xdr.Padded(int(n3))
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Open4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -20949,7 +20860,9 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 func (v *Open4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
-		v.Resok4 = nil
+		if v.Resok4 != nil {
+			v.Resok4.ResetXDR()
+		}
 	default:
 	}
 	v.Status = 0
@@ -21275,7 +21188,7 @@ func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
-	copy(w[4:16], v.OpenStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.OpenStateid.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.Seqid))
 	off += 20
 	return off, nil
@@ -21288,7 +21201,7 @@ func (v *OpenConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	}
 	w := b[off : off+20 : off+20]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.OpenStateid.Other[:], w[4:16])
+	v.OpenStateid.Other = [12]byte(w[4:16])
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 	off += 20
 	return off, nil
@@ -21388,7 +21301,7 @@ func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
-	copy(w[4:16], v.OpenStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.OpenStateid.Other
 	off += 16
 	return off, nil
 }
@@ -21400,7 +21313,7 @@ func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	}
 	w := b[off : off+16 : off+16]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.OpenStateid.Other[:], w[4:16])
+	v.OpenStateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -21501,41 +21414,37 @@ func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenConfirm4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], v.Resok4.OpenStateid.Seqid)
-		copy(w[4:16], v.Resok4.OpenStateid.Other[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.OpenStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Resok4.OpenStateid.Other
+		off += 20
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenConfirm4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenConfirm4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -21552,25 +21461,23 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Resok4.OpenStateid.Other[:], w[4:16])
+		v.Resok4.OpenStateid.Other = [12]byte(w[4:16])
 		off += 16
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenConfirm4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenConfirm4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -21579,6 +21486,9 @@ func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		}
 		off += 16
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenConfirm4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -21676,7 +21586,7 @@ func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 	}
 	w := b[off : off+28 : off+28]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
-	copy(w[4:16], v.OpenStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.OpenStateid.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.Seqid))
 	binary.BigEndian.PutUint32(w[20:24], v.ShareAccess)
 	binary.BigEndian.PutUint32(w[24:28], v.ShareDeny)
@@ -21691,7 +21601,7 @@ func (v *OpenDowngrade4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	}
 	w := b[off : off+28 : off+28]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.OpenStateid.Other[:], w[4:16])
+	v.OpenStateid.Other = [12]byte(w[4:16])
 	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 	v.ShareAccess = binary.BigEndian.Uint32(w[20:24])
 	v.ShareDeny = binary.BigEndian.Uint32(w[24:28])
@@ -21795,7 +21705,7 @@ func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *x
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
-	copy(w[4:16], v.OpenStateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.OpenStateid.Other
 	off += 16
 	return off, nil
 }
@@ -21807,7 +21717,7 @@ func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	}
 	w := b[off : off+16 : off+16]
 	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.OpenStateid.Other[:], w[4:16])
+	v.OpenStateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -21908,41 +21818,37 @@ func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenDowngrade4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], v.Resok4.OpenStateid.Seqid)
-		copy(w[4:16], v.Resok4.OpenStateid.Other[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.OpenStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Resok4.OpenStateid.Other
+		off += 20
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenDowngrade4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDowngrade4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -21959,25 +21865,23 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Resok4.OpenStateid.Other[:], w[4:16])
+		v.Resok4.OpenStateid.Other = [12]byte(w[4:16])
 		off += 16
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDowngrade4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDowngrade4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -21986,6 +21890,9 @@ func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 		}
 		off += 16
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.OpenDowngrade4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -22584,7 +22491,7 @@ func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	w := b[off : off+28 : off+28]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
-	copy(w[4:16], v.Stateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint64(w[16:24], uint64(v.Offset))
 	binary.BigEndian.PutUint32(w[24:28], uint32(v.Count))
 	off += 28
@@ -22598,7 +22505,7 @@ func (v *Read4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+28 : off+28]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Stateid.Other[:], w[4:16])
+	v.Stateid.Other = [12]byte(w[4:16])
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[16:24]))
 	v.Count = Count4(binary.BigEndian.Uint32(w[24:28]))
 	off += 28
@@ -22848,45 +22755,41 @@ func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Read4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Data)), 4294967295, "nfs4.Read4Res:Resok4.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Resok4.Data)), 4294967295, "nfs4.Read4Res:Resok4.Data")
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Resok4.Data))) {
+		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Resok4.Data))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Resok4.EOF))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.Data)))
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Resok4.EOF))
+		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Resok4.Data)))
+		off += 12
 		off = xdr.PutOpaque(b, off, v.Resok4.Data)
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Read4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Read4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Read4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -22918,22 +22821,20 @@ func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Read4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Read4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Read4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -22955,6 +22856,9 @@ func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		}
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Read4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -23059,7 +22963,7 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	}
 	w := b[off : off+28 : off+28]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
-	copy(w[8:16], v.Cookieverf[:])
+	*(*[8]byte)(w[8:16]) = v.Cookieverf
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.Dircount))
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.Maxcount))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.AttrRequest)))
@@ -23084,7 +22988,7 @@ func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+28 : off+28]
 	v.Cookie = NFSCookie4(binary.BigEndian.Uint64(w[0:8]))
-	copy(v.Cookieverf[:], w[8:16])
+	v.Cookieverf = [8]byte(w[8:16])
 	v.Dircount = Count4(binary.BigEndian.Uint32(w[16:20]))
 	v.Maxcount = Count4(binary.BigEndian.Uint32(w[20:24]))
 	n := binary.BigEndian.Uint32(w[24:28])
@@ -23734,7 +23638,7 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		return 0, xdr.Full()
 	}
 	w := b[off : off+8 : off+8]
-	copy(w[0:8], v.Cookieverf[:])
+	*(*[8]byte)(w[0:8]) = v.Cookieverf
 	off += 8
 	s := v.Reply.Entries[:]
 	for i := range s {
@@ -23794,7 +23698,7 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
 	}
 	w := b[off : off+12 : off+12]
-	copy(v.Cookieverf[:], w[0:8])
+	v.Cookieverf = [8]byte(w[0:8])
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	list, i := v.Reply.Entries[:cap(v.Reply.Entries)], 0
@@ -24040,23 +23944,15 @@ func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readdir4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		copy(w[0:8], v.Resok4.Cookieverf[:])
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		*(*[8]byte)(w[4:12]) = v.Resok4.Cookieverf
+		off += 12
 		s := v.Resok4.Reply.Entries[:]
 		for i := range s {
 			p := &s[i]
@@ -24106,6 +24002,15 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Resok4.Reply.EOF))
 		off += 8
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readdir4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
@@ -24113,16 +24018,11 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readdir4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -24138,7 +24038,7 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 12, "nfs4.Readdir4Res:Resok4.Cookieverf")
 		}
 		w := b[off : off+12 : off+12]
-		copy(v.Resok4.Cookieverf[:], w[0:8])
+		v.Resok4.Cookieverf = [8]byte(w[0:8])
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list, i := v.Resok4.Reply.Entries[:cap(v.Resok4.Reply.Entries)], 0
@@ -24219,22 +24119,20 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.Reply.EOF = word != 0
 		off += 4
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readdir4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readdir4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -24303,6 +24201,9 @@ func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		}
 		off += 4
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readdir4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -24532,44 +24433,40 @@ func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readlink4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Link)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.Link)), 4294967295, "nfs4.Readlink4Res:Resok4.Link")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Link)), 4294967295, "nfs4.Readlink4Res:Resok4.Link")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.Link))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Resok4.Link))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.Link)))
+		off += 8
+		off = xdr.PutOpaque(b, off, v.Resok4.Link)
+	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readlink4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resok4.Link)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Resok4.Link)
-	default:
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readlink4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -24596,22 +24493,20 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.Link = d.Bytes(b[off : off+int(n) : off+int(n)])
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readlink4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Readlink4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -24629,6 +24524,9 @@ func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		}
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Readlink4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -24979,42 +24877,38 @@ func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Remove4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 20) {
+		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Resok4.Cinfo.Atomic))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Resok4.Cinfo.Before))
-		binary.BigEndian.PutUint64(w[12:20], uint64(v.Resok4.Cinfo.After))
-		off += 20
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Resok4.Cinfo.Atomic))
+		binary.BigEndian.PutUint64(w[8:16], uint64(v.Resok4.Cinfo.Before))
+		binary.BigEndian.PutUint64(w[16:24], uint64(v.Resok4.Cinfo.After))
+		off += 24
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Remove4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Remove4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -25039,22 +24933,20 @@ func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.Cinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
 		off += 20
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Remove4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Remove4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -25068,6 +24960,9 @@ func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += 20
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Remove4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -25472,45 +25367,41 @@ func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Rename4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 40) {
+		if xdr.Lacks(b, off, 44) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+40 : off+40]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Resok4.SourceCinfo.Atomic))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Resok4.SourceCinfo.Before))
-		binary.BigEndian.PutUint64(w[12:20], uint64(v.Resok4.SourceCinfo.After))
-		binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Resok4.TargetCinfo.Atomic))
-		binary.BigEndian.PutUint64(w[24:32], uint64(v.Resok4.TargetCinfo.Before))
-		binary.BigEndian.PutUint64(w[32:40], uint64(v.Resok4.TargetCinfo.After))
-		off += 40
+		w := b[off : off+44 : off+44]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Resok4.SourceCinfo.Atomic))
+		binary.BigEndian.PutUint64(w[8:16], uint64(v.Resok4.SourceCinfo.Before))
+		binary.BigEndian.PutUint64(w[16:24], uint64(v.Resok4.SourceCinfo.After))
+		binary.BigEndian.PutUint32(w[24:28], xdr.Word(v.Resok4.TargetCinfo.Atomic))
+		binary.BigEndian.PutUint64(w[28:36], uint64(v.Resok4.TargetCinfo.Before))
+		binary.BigEndian.PutUint64(w[36:44], uint64(v.Resok4.TargetCinfo.After))
+		off += 44
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Rename4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Rename4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -25542,22 +25433,20 @@ func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.TargetCinfo.After = Changeid4(binary.BigEndian.Uint64(w[32:40]))
 		off += 40
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Rename4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Rename4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -25575,6 +25464,9 @@ func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		}
 		off += 40
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Rename4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -26585,32 +26477,33 @@ func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], v.Flavor)
-	off += 4
 	switch v.Flavor {
 	case RpcsecGSS:
 		if uint64(len(v.FlavorInfo.Oid)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4:FlavorInfo.Oid")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4:FlavorInfo.Oid")
 		}
 		if !v.FlavorInfo.Service.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.FlavorInfo.Oid))+8, uint64(uint32(v.FlavorInfo.Service)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
+			return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.FlavorInfo.Oid))+12, uint64(uint32(v.FlavorInfo.Service)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
 		}
-		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.FlavorInfo.Oid))) {
+		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.FlavorInfo.Oid))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.FlavorInfo.Oid)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], v.Flavor)
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.FlavorInfo.Oid)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.FlavorInfo.Oid)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.FlavorInfo.Qop))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.FlavorInfo.Service))
 		off += 8
 	default:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], v.Flavor)
+		off += 4
 	}
 	return off, nil
 }
@@ -26807,32 +26700,33 @@ func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	s := (*v)[:]
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], p.Flavor)
-		off += 4
 		switch p.Flavor {
 		case RpcsecGSS:
 			if uint64(len(p.FlavorInfo.Oid)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			if !p.FlavorInfo.Service.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+8, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
 			}
-			if xdr.Lacks(b, off, 12+xdr.Padded(len(p.FlavorInfo.Oid))) {
+			if xdr.Lacks(b, off, 16+xdr.Padded(len(p.FlavorInfo.Oid))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.FlavorInfo.Oid)))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], p.Flavor)
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(p.FlavorInfo.Oid)))
+			off += 8
 			off = xdr.PutOpaque(b, off, p.FlavorInfo.Oid)
 			w = b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(p.FlavorInfo.Qop))
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.FlavorInfo.Service))
 			off += 8
 		default:
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
+			}
+			w := b[off : off+4 : off+4]
+			binary.BigEndian.PutUint32(w[0:4], p.Flavor)
+			off += 4
 		}
 	}
 	return off, nil
@@ -27049,58 +26943,60 @@ func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Secinfo4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4)), 4294967295, "nfs4.Secinfo4Res:Resok4")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4)), 4294967295, "nfs4.Secinfo4Res:Resok4")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resok4)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4)))
+		off += 8
 		s := v.Resok4[:]
 		for i := range s {
 			p := &s[i]
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
-			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], p.Flavor)
-			off += 4
 			switch p.Flavor {
 			case RpcsecGSS:
 				if uint64(len(p.FlavorInfo.Oid)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
+					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				if !p.FlavorInfo.Service.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+8, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
+					return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
-				if xdr.Lacks(b, off, 12+xdr.Padded(len(p.FlavorInfo.Oid))) {
+				if xdr.Lacks(b, off, 16+xdr.Padded(len(p.FlavorInfo.Oid))) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.FlavorInfo.Oid)))
-				off += 4
+				w := b[off : off+8 : off+8]
+				binary.BigEndian.PutUint32(w[0:4], p.Flavor)
+				binary.BigEndian.PutUint32(w[4:8], uint32(len(p.FlavorInfo.Oid)))
+				off += 8
 				off = xdr.PutOpaque(b, off, p.FlavorInfo.Oid)
 				w = b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], uint32(p.FlavorInfo.Qop))
 				binary.BigEndian.PutUint32(w[4:8], uint32(p.FlavorInfo.Service))
 				off += 8
 			default:
+				if xdr.Lacks(b, off, 4) {
+					return 0, xdr.Full()
+				}
+				w := b[off : off+4 : off+4]
+				binary.BigEndian.PutUint32(w[0:4], p.Flavor)
+				off += 4
 			}
 		}
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Secinfo4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
@@ -27108,16 +27004,11 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -27180,32 +27071,30 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				}
 				w = b[off : off+8 : off+8]
 				p.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
-				enum2 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
-				if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
+				enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+				if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
-				p.FlavorInfo.Service = enum2
+				p.FlavorInfo.Service = enum
 				off += 8
 			default:
 			}
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Secinfo4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -27245,15 +27134,18 @@ func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 					return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
 				}
 				w = b[off : off+8 : off+8]
-				enum2 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
-				if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
+				enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+				if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
 				off += 8
 			default:
 			}
 		}
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Secinfo4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -27356,7 +27248,7 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
-	copy(w[4:16], v.Stateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 20
 	s := v.ObjAttributes.Attrmask[:]
@@ -27389,7 +27281,7 @@ func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+20 : off+20]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Stateid.Other[:], w[4:16])
+	v.Stateid.Other = [12]byte(w[4:16])
 	n := binary.BigEndian.Uint32(w[16:20])
 	off += 20
 	if uint64(n)*4 > uint64(len(b)-off) {
@@ -27706,7 +27598,7 @@ func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 		return 0, xdr.Full()
 	}
 	w := b[off : off+12 : off+12]
-	copy(w[0:8], v.Client.Verifier[:])
+	*(*[8]byte)(w[0:8]) = v.Client.Verifier
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Client.ID)))
 	off += 12
 	off = xdr.PutOpaque(b, off, v.Client.ID)
@@ -27731,7 +27623,7 @@ func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		return 0, xdr.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
 	}
 	w := b[off : off+12 : off+12]
-	copy(v.Client.Verifier[:], w[0:8])
+	v.Client.Verifier = [8]byte(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 1024 {
@@ -27921,7 +27813,7 @@ func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
-	copy(w[8:16], v.SetclientidConfirm[:])
+	*(*[8]byte)(w[8:16]) = v.SetclientidConfirm
 	off += 16
 	return off, nil
 }
@@ -27933,7 +27825,7 @@ func (v *Setclientid4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	}
 	w := b[off : off+16 : off+16]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
-	copy(v.SetclientidConfirm[:], w[8:16])
+	v.SetclientidConfirm = [8]byte(w[8:16])
 	off += 16
 	return off, nil
 }
@@ -28040,59 +27932,56 @@ func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setclientid4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Resok4.Clientid))
-		copy(w[8:16], v.Resok4.SetclientidConfirm[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Resok4.Clientid))
+		*(*[8]byte)(w[12:20]) = v.Resok4.SetclientidConfirm
+		off += 20
 	case Nfsstat4ErrClidInuse:
 		if uint64(len(v.ClientUsing.RNetid)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ClientUsing.RNetid)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.ClientUsing.RNetid)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
 		if uint64(len(v.ClientUsing.RAddr)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+4, uint64(len(v.ClientUsing.RAddr)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+8, uint64(len(v.ClientUsing.RAddr)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.ClientUsing.RNetid))+xdr.Padded(len(v.ClientUsing.RAddr))) {
+		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.ClientUsing.RNetid))+xdr.Padded(len(v.ClientUsing.RAddr))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ClientUsing.RNetid)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.ClientUsing.RNetid)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.ClientUsing.RNetid)
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ClientUsing.RAddr)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.ClientUsing.RAddr)
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setclientid4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setclientid4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -28111,7 +28000,7 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
-		copy(v.Resok4.SetclientidConfirm[:], w[8:16])
+		v.Resok4.SetclientidConfirm = [8]byte(w[8:16])
 		off += 16
 	case Nfsstat4ErrClidInuse:
 		if xdr.Lacks(b, off, 4) {
@@ -28143,22 +28032,20 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		v.ClientUsing.RAddr = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Setclientid4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Setclientid4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -28194,6 +28081,9 @@ func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		}
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Setclientid4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -28290,7 +28180,7 @@ func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
-	copy(w[8:16], v.SetclientidConfirm[:])
+	*(*[8]byte)(w[8:16]) = v.SetclientidConfirm
 	off += 16
 	return off, nil
 }
@@ -28302,7 +28192,7 @@ func (v *SetclientidConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 	}
 	w := b[off : off+16 : off+16]
 	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
-	copy(v.SetclientidConfirm[:], w[8:16])
+	v.SetclientidConfirm = [8]byte(w[8:16])
 	off += 16
 	return off, nil
 }
@@ -28978,7 +28868,7 @@ func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	}
 	w := b[off : off+32 : off+32]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
-	copy(w[4:16], v.Stateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint64(w[16:24], uint64(v.Offset))
 	binary.BigEndian.PutUint32(w[24:28], uint32(v.Stable))
 	binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Data)))
@@ -28994,7 +28884,7 @@ func (v *Write4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+32 : off+32]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Stateid.Other[:], w[4:16])
+	v.Stateid.Other = [12]byte(w[4:16])
 	v.Offset = Offset4(binary.BigEndian.Uint64(w[16:24]))
 	enum := StableHow4(binary.BigEndian.Uint32(w[24:28]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -29129,7 +29019,7 @@ func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Count))
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.Committed))
-	copy(w[8:16], v.Writeverf[:])
+	*(*[8]byte)(w[8:16]) = v.Writeverf
 	off += 16
 	return off, nil
 }
@@ -29146,7 +29036,7 @@ func (v *Write4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Resok:Committed")
 	}
 	v.Committed = enum
-	copy(v.Writeverf[:], w[8:16])
+	v.Writeverf = [8]byte(w[8:16])
 	off += 16
 	return off, nil
 }
@@ -29254,45 +29144,41 @@ func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Write4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if !v.Resok4.Committed.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Resok4.Committed)), 0, "nfs4.Write4Res:Resok4.Committed")
+			return 0, xdr.Fail(xdr.CodeEnum, off+8, uint64(uint32(v.Resok4.Committed)), 0, "nfs4.Write4Res:Resok4.Committed")
 		}
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Count))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.Resok4.Committed))
-		copy(w[8:16], v.Resok4.Writeverf[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Resok4.Count))
+		binary.BigEndian.PutUint32(w[8:12], uint32(v.Resok4.Committed))
+		*(*[8]byte)(w[12:20]) = v.Resok4.Writeverf
+		off += 20
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Write4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Write4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Write4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -29309,30 +29195,28 @@ func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+16 : off+16]
 		v.Resok4.Count = Count4(binary.BigEndian.Uint32(w[0:4]))
-		enum2 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Write4Res:Resok4.Committed")
+		enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Res:Resok4.Committed")
 		}
-		v.Resok4.Committed = enum2
-		copy(v.Resok4.Writeverf[:], w[8:16])
+		v.Resok4.Committed = enum
+		v.Resok4.Writeverf = [8]byte(w[8:16])
 		off += 16
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Write4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Write4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Write4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -29340,12 +29224,15 @@ func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 16, "nfs4.Write4Res:Resok4.Count")
 		}
 		w := b[off : off+16 : off+16]
-		enum2 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum2)), 0, "nfs4.Write4Res:Resok4.Committed")
+		enum := StableHow4(binary.BigEndian.Uint32(w[4:8]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Write4Res:Resok4.Committed")
 		}
 		off += 16
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.Write4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -30273,53 +30160,45 @@ func (v *NFSArgop4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Argop.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
-	off += 4
 	switch v.Argop {
 	case NFSOpnum4Access:
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.Opaccess.Access)
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], v.Opaccess.Access)
+		off += 8
 	case NFSOpnum4Close:
-		if xdr.Lacks(b, off, 20) {
+		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opclose.Seqid))
-		binary.BigEndian.PutUint32(w[4:8], v.Opclose.OpenStateid.Seqid)
-		copy(w[8:20], v.Opclose.OpenStateid.Other[:])
-		off += 20
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opclose.Seqid))
+		binary.BigEndian.PutUint32(w[8:12], v.Opclose.OpenStateid.Seqid)
+		*(*[12]byte)(w[12:24]) = v.Opclose.OpenStateid.Other
+		off += 24
 	case NFSOpnum4Commit:
-		if xdr.Lacks(b, off, 12) {
+		if xdr.Lacks(b, off, 16) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Opcommit.Offset))
-		binary.BigEndian.PutUint32(w[8:12], uint32(v.Opcommit.Count))
-		off += 12
+		w := b[off : off+16 : off+16]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Opcommit.Offset))
+		binary.BigEndian.PutUint32(w[12:16], uint32(v.Opcommit.Count))
+		off += 16
 	case NFSOpnum4Create:
 		if v.Opcreate == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opcreate")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opcreate")
 		}
-		if !v.Opcreate.Objtype.Type.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcreate.Objtype.Type)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcreate.Objtype.Type))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opcreate.Objtype.Type))
+		off += 8
 		switch v.Opcreate.Objtype.Type {
 		case NFSFtype4Lnk:
 			if uint64(len(v.Opcreate.Objtype.Linkdata)) > 4294967295 {
@@ -30342,6 +30221,9 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
+			if !v.Opcreate.Objtype.Type.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Objtype.Type)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
+			}
 		}
 		if uint64(len(v.Opcreate.Objname)) > 4294967295 {
 			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objname)), 4294967295, "nfs4.NFSArgop4:Opcreate.Objname")
@@ -30379,30 +30261,33 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opcreate.Createattrs.AttrVals)
 	case NFSOpnum4Delegpurge:
+		if xdr.Lacks(b, off, 12) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Opdelegpurge.Clientid))
+		off += 12
+	case NFSOpnum4Delegreturn:
+		if xdr.Lacks(b, off, 20) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], v.Opdelegreturn.DelegStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Opdelegreturn.DelegStateid.Other
+		off += 20
+	case NFSOpnum4Getattr:
+		if uint64(len(v.Opgetattr.AttrRequest)) > 4294967295 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opgetattr.AttrRequest)), 4294967295, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
+		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Opdelegpurge.Clientid))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opgetattr.AttrRequest)))
 		off += 8
-	case NFSOpnum4Delegreturn:
-		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint32(w[0:4], v.Opdelegreturn.DelegStateid.Seqid)
-		copy(w[4:16], v.Opdelegreturn.DelegStateid.Other[:])
-		off += 16
-	case NFSOpnum4Getattr:
-		if uint64(len(v.Opgetattr.AttrRequest)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.AttrRequest)), 4294967295, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opgetattr.AttrRequest)))
-		off += 4
 		s2 := v.Opgetattr.AttrRequest[:]
 		for i2 := range s2 {
 			if xdr.Lacks(b, off, 4) {
@@ -30413,34 +30298,42 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 		}
 	case NFSOpnum4Getfh:
-	case NFSOpnum4Link:
-		if uint64(len(v.Oplink.Newname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oplink.Newname)), 4294967295, "nfs4.NFSArgop4:Oplink.Newname")
-		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Oplink.Newname))) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oplink.Newname)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		off += 4
+	case NFSOpnum4Link:
+		if uint64(len(v.Oplink.Newname)) > 4294967295 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplink.Newname)), 4294967295, "nfs4.NFSArgop4:Oplink.Newname")
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oplink.Newname))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Oplink.Newname)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Oplink.Newname)
 	case NFSOpnum4Lock:
 		if v.Oplock == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplock")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplock")
 		}
 		if !v.Oplock.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplock.Locktype)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplock.Locktype)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
 		}
-		if xdr.Lacks(b, off, 28) {
+		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+28 : off+28]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplock.Locktype))
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Oplock.Reclaim))
-		binary.BigEndian.PutUint64(w[8:16], uint64(v.Oplock.Offset))
-		binary.BigEndian.PutUint64(w[16:24], uint64(v.Oplock.Length))
-		binary.BigEndian.PutUint32(w[24:28], xdr.Word(v.Oplock.Locker.NewLockOwner))
-		off += 28
+		w := b[off : off+32 : off+32]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplock.Locktype))
+		binary.BigEndian.PutUint32(w[8:12], xdr.Word(v.Oplock.Reclaim))
+		binary.BigEndian.PutUint64(w[12:20], uint64(v.Oplock.Offset))
+		binary.BigEndian.PutUint64(w[20:28], uint64(v.Oplock.Length))
+		binary.BigEndian.PutUint32(w[28:32], xdr.Word(v.Oplock.Locker.NewLockOwner))
+		off += 32
 		if v.Oplock.Locker.NewLockOwner {
 			if len(v.Oplock.Locker.OpenOwner.LockOwner.Owner) > 1024 {
 				return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
@@ -30451,7 +30344,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			w := b[off : off+36 : off+36]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplock.Locker.OpenOwner.OpenSeqid))
 			binary.BigEndian.PutUint32(w[4:8], v.Oplock.Locker.OpenOwner.OpenStateid.Seqid)
-			copy(w[8:20], v.Oplock.Locker.OpenOwner.OpenStateid.Other[:])
+			*(*[12]byte)(w[8:20]) = v.Oplock.Locker.OpenOwner.OpenStateid.Other
 			binary.BigEndian.PutUint32(w[20:24], uint32(v.Oplock.Locker.OpenOwner.LockSeqid))
 			binary.BigEndian.PutUint64(w[24:32], uint64(v.Oplock.Locker.OpenOwner.LockOwner.Clientid))
 			binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner)))
@@ -30463,77 +30356,87 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+20 : off+20]
 			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Locker.LockOwner.LockStateid.Seqid)
-			copy(w[4:16], v.Oplock.Locker.LockOwner.LockStateid.Other[:])
+			*(*[12]byte)(w[4:16]) = v.Oplock.Locker.LockOwner.LockStateid.Other
 			binary.BigEndian.PutUint32(w[16:20], uint32(v.Oplock.Locker.LockOwner.LockSeqid))
 			off += 20
 		}
 	case NFSOpnum4Lockt:
 		if v.Oplockt == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplockt")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplockt")
 		}
 		if !v.Oplockt.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplockt.Locktype)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplockt.Locktype)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
 		}
 		if len(v.Oplockt.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Oplockt.Owner.Owner)), 1024, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Oplockt.Owner.Owner)), 1024, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
 		}
-		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Oplockt.Owner.Owner))) {
+		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Oplockt.Owner.Owner))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplockt.Locktype))
-		binary.BigEndian.PutUint64(w[4:12], uint64(v.Oplockt.Offset))
-		binary.BigEndian.PutUint64(w[12:20], uint64(v.Oplockt.Length))
-		binary.BigEndian.PutUint64(w[20:28], uint64(v.Oplockt.Owner.Clientid))
-		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Oplockt.Owner.Owner)))
-		off += 32
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplockt.Locktype))
+		binary.BigEndian.PutUint64(w[8:16], uint64(v.Oplockt.Offset))
+		binary.BigEndian.PutUint64(w[16:24], uint64(v.Oplockt.Length))
+		binary.BigEndian.PutUint64(w[24:32], uint64(v.Oplockt.Owner.Clientid))
+		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Oplockt.Owner.Owner)))
+		off += 36
 		off = xdr.PutOpaque(b, off, v.Oplockt.Owner.Owner)
 	case NFSOpnum4Locku:
 		if v.Oplocku == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplocku")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplocku")
 		}
 		if !v.Oplocku.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplocku.Locktype)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplocku.Locktype)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
 		}
-		if xdr.Lacks(b, off, 40) {
+		if xdr.Lacks(b, off, 44) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+40 : off+40]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplocku.Locktype))
-		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplocku.Seqid))
-		binary.BigEndian.PutUint32(w[8:12], v.Oplocku.LockStateid.Seqid)
-		copy(w[12:24], v.Oplocku.LockStateid.Other[:])
-		binary.BigEndian.PutUint64(w[24:32], uint64(v.Oplocku.Offset))
-		binary.BigEndian.PutUint64(w[32:40], uint64(v.Oplocku.Length))
-		off += 40
+		w := b[off : off+44 : off+44]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplocku.Locktype))
+		binary.BigEndian.PutUint32(w[8:12], uint32(v.Oplocku.Seqid))
+		binary.BigEndian.PutUint32(w[12:16], v.Oplocku.LockStateid.Seqid)
+		*(*[12]byte)(w[16:28]) = v.Oplocku.LockStateid.Other
+		binary.BigEndian.PutUint64(w[28:36], uint64(v.Oplocku.Offset))
+		binary.BigEndian.PutUint64(w[36:44], uint64(v.Oplocku.Length))
+		off += 44
 	case NFSOpnum4Lookup:
 		if v.Oplookup == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oplookup")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplookup")
 		}
 		if uint64(len(v.Oplookup.Objname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oplookup.Objname)), 4294967295, "nfs4.NFSArgop4:Oplookup.Objname")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplookup.Objname)), 4294967295, "nfs4.NFSArgop4:Oplookup.Objname")
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Oplookup.Objname))) {
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oplookup.Objname))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oplookup.Objname)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Oplookup.Objname)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Oplookup.Objname)
 	case NFSOpnum4Lookupp:
-	case NFSOpnum4Nverify:
-		if v.Opnverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opnverify")
-		}
-		if uint64(len(v.Opnverify.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opnverify.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
-		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opnverify.ObjAttributes.Attrmask)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		off += 4
+	case NFSOpnum4Nverify:
+		if v.Opnverify == nil {
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opnverify")
+		}
+		if uint64(len(v.Opnverify.ObjAttributes.Attrmask)) > 4294967295 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opnverify.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
+		}
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opnverify.ObjAttributes.Attrmask)))
+		off += 8
 		s3 := v.Opnverify.ObjAttributes.Attrmask[:]
 		for i3 := range s3 {
 			if xdr.Lacks(b, off, 4) {
@@ -30555,50 +30458,40 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Opnverify.ObjAttributes.AttrVals)
 	case NFSOpnum4Open:
 		if v.Opopen == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opopen")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opopen")
 		}
 		if len(v.Opopen.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opopen.Owner.Owner)), 1024, "nfs4.NFSArgop4:Opopen.Owner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Opopen.Owner.Owner)), 1024, "nfs4.NFSArgop4:Opopen.Owner.Owner")
 		}
-		if !v.Opopen.Openhow.Opentype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Opopen.Owner.Owner))+24, uint64(uint32(v.Opopen.Openhow.Opentype)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
-		}
-		if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Opopen.Owner.Owner))) {
+		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Opopen.Owner.Owner))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Seqid))
-		binary.BigEndian.PutUint32(w[4:8], v.Opopen.ShareAccess)
-		binary.BigEndian.PutUint32(w[8:12], v.Opopen.ShareDeny)
-		binary.BigEndian.PutUint64(w[12:20], uint64(v.Opopen.Owner.Clientid))
-		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opopen.Owner.Owner)))
-		off += 24
+		w := b[off : off+28 : off+28]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opopen.Seqid))
+		binary.BigEndian.PutUint32(w[8:12], v.Opopen.ShareAccess)
+		binary.BigEndian.PutUint32(w[12:16], v.Opopen.ShareDeny)
+		binary.BigEndian.PutUint64(w[16:24], uint64(v.Opopen.Owner.Clientid))
+		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Opopen.Owner.Owner)))
+		off += 28
 		off = xdr.PutOpaque(b, off, v.Opopen.Owner.Owner)
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.Opentype))
 		off += 4
 		switch v.Opopen.Openhow.Opentype {
 		case Opentype4Create:
-			if !v.Opopen.Openhow.How.Mode.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
-			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
-			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.How.Mode))
-			off += 4
 			switch v.Opopen.Openhow.How.Mode {
 			case Createmode4Unchecked4, Createmode4Guarded4:
 				if uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
+					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
-				if xdr.Lacks(b, off, 4) {
+				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opopen.Openhow.How.Createattrs.Attrmask)))
-				off += 4
+				w := b[off : off+8 : off+8]
+				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.How.Mode))
+				binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opopen.Openhow.How.Createattrs.Attrmask)))
+				off += 8
 				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask[:]
 				for i4 := range s4 {
 					if xdr.Lacks(b, off, 4) {
@@ -30619,154 +30512,177 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				off += 4
 				off = xdr.PutOpaque(b, off, v.Opopen.Openhow.How.Createattrs.AttrVals)
 			case Createmode4Exclusive4:
-				if xdr.Lacks(b, off, 8) {
+				if xdr.Lacks(b, off, 12) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+8 : off+8]
-				copy(w[0:8], v.Opopen.Openhow.How.Createverf[:])
-				off += 8
+				w := b[off : off+12 : off+12]
+				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.How.Mode))
+				*(*[8]byte)(w[4:12]) = v.Opopen.Openhow.How.Createverf
+				off += 12
 			default:
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+				if !v.Opopen.Openhow.How.Mode.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+				}
+				return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
 		default:
+			if !v.Opopen.Openhow.Opentype.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Openhow.Opentype)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
+			}
 		}
-		if !v.Opopen.Claim.Claim.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
-		off += 4
 		switch v.Opopen.Claim.Claim {
 		case OpenClaimType4Null:
 			if uint64(len(v.Opopen.Claim.File)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Claim.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.File")
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
-			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opopen.Claim.File))) {
+			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opopen.Claim.File))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opopen.Claim.File)))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opopen.Claim.File)))
+			off += 8
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.File)
 		case OpenClaimType4Previous:
 			if !v.Opopen.Claim.DelegateType.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Claim.DelegateType)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
+				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opopen.Claim.DelegateType)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
-			if xdr.Lacks(b, off, 4) {
+			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.DelegateType))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
+			binary.BigEndian.PutUint32(w[4:8], uint32(v.Opopen.Claim.DelegateType))
+			off += 8
 		case OpenClaimType4DelegateCur:
 			if uint64(len(v.Opopen.Claim.DelegateCurInfo.File)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.Opopen.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
+				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opopen.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
 			}
-			if xdr.Lacks(b, off, 20+xdr.Padded(len(v.Opopen.Claim.DelegateCurInfo.File))) {
+			if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Opopen.Claim.DelegateCurInfo.File))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+20 : off+20]
-			binary.BigEndian.PutUint32(w[0:4], v.Opopen.Claim.DelegateCurInfo.DelegateStateid.Seqid)
-			copy(w[4:16], v.Opopen.Claim.DelegateCurInfo.DelegateStateid.Other[:])
-			binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Opopen.Claim.DelegateCurInfo.File)))
-			off += 20
+			w := b[off : off+24 : off+24]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
+			binary.BigEndian.PutUint32(w[4:8], v.Opopen.Claim.DelegateCurInfo.DelegateStateid.Seqid)
+			*(*[12]byte)(w[8:20]) = v.Opopen.Claim.DelegateCurInfo.DelegateStateid.Other
+			binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opopen.Claim.DelegateCurInfo.File)))
+			off += 24
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.DelegateCurInfo.File)
 		case OpenClaimType4DelegatePrev:
 			if uint64(len(v.Opopen.Claim.FileDelegatePrev)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Claim.FileDelegatePrev)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.FileDelegatePrev)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
 			}
-			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opopen.Claim.FileDelegatePrev))) {
+			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opopen.Claim.FileDelegatePrev))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opopen.Claim.FileDelegatePrev)))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opopen.Claim.FileDelegatePrev)))
+			off += 8
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.FileDelegatePrev)
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+			if !v.Opopen.Claim.Claim.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+			}
+			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
 	case NFSOpnum4Openattr:
+		if xdr.Lacks(b, off, 8) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Opopenattr.Createdir))
+		off += 8
+	case NFSOpnum4OpenConfirm:
+		if v.OpopenConfirm == nil {
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpopenConfirm")
+		}
+		if xdr.Lacks(b, off, 24) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], v.OpopenConfirm.OpenStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.OpopenConfirm.OpenStateid.Other
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.OpopenConfirm.Seqid))
+		off += 24
+	case NFSOpnum4OpenDowngrade:
+		if v.OpopenDowngrade == nil {
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpopenDowngrade")
+		}
+		if xdr.Lacks(b, off, 32) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+32 : off+32]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], v.OpopenDowngrade.OpenStateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.OpopenDowngrade.OpenStateid.Other
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.OpopenDowngrade.Seqid))
+		binary.BigEndian.PutUint32(w[24:28], v.OpopenDowngrade.ShareAccess)
+		binary.BigEndian.PutUint32(w[28:32], v.OpopenDowngrade.ShareDeny)
+		off += 32
+	case NFSOpnum4Putfh:
+		if v.Opputfh == nil {
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opputfh")
+		}
+		if len(v.Opputfh.Object) > 128 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opputfh.Object)), 128, "nfs4.NFSArgop4:Opputfh.Object")
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opputfh.Object))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opputfh.Object)))
+		off += 8
+		off = xdr.PutOpaque(b, off, v.Opputfh.Object)
+	case NFSOpnum4Putpubfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Opopenattr.Createdir))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		off += 4
-	case NFSOpnum4OpenConfirm:
-		if v.OpopenConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpopenConfirm")
-		}
-		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.OpopenConfirm.OpenStateid.Seqid)
-		copy(w[4:16], v.OpopenConfirm.OpenStateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.OpopenConfirm.Seqid))
-		off += 20
-	case NFSOpnum4OpenDowngrade:
-		if v.OpopenDowngrade == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpopenDowngrade")
-		}
-		if xdr.Lacks(b, off, 28) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+28 : off+28]
-		binary.BigEndian.PutUint32(w[0:4], v.OpopenDowngrade.OpenStateid.Seqid)
-		copy(w[4:16], v.OpopenDowngrade.OpenStateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.OpopenDowngrade.Seqid))
-		binary.BigEndian.PutUint32(w[20:24], v.OpopenDowngrade.ShareAccess)
-		binary.BigEndian.PutUint32(w[24:28], v.OpopenDowngrade.ShareDeny)
-		off += 28
-	case NFSOpnum4Putfh:
-		if v.Opputfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opputfh")
-		}
-		if len(v.Opputfh.Object) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opputfh.Object)), 128, "nfs4.NFSArgop4:Opputfh.Object")
-		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opputfh.Object))) {
+	case NFSOpnum4Putrootfh:
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opputfh.Object)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Opputfh.Object)
-	case NFSOpnum4Putpubfh:
-	case NFSOpnum4Putrootfh:
 	case NFSOpnum4Read:
 		if v.Opread == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opread")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opread")
 		}
-		if xdr.Lacks(b, off, 28) {
+		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+28 : off+28]
-		binary.BigEndian.PutUint32(w[0:4], v.Opread.Stateid.Seqid)
-		copy(w[4:16], v.Opread.Stateid.Other[:])
-		binary.BigEndian.PutUint64(w[16:24], uint64(v.Opread.Offset))
-		binary.BigEndian.PutUint32(w[24:28], uint32(v.Opread.Count))
-		off += 28
+		w := b[off : off+32 : off+32]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], v.Opread.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Opread.Stateid.Other
+		binary.BigEndian.PutUint64(w[20:28], uint64(v.Opread.Offset))
+		binary.BigEndian.PutUint32(w[28:32], uint32(v.Opread.Count))
+		off += 32
 	case NFSOpnum4Readdir:
 		if v.Opreaddir == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opreaddir")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opreaddir")
 		}
 		if uint64(len(v.Opreaddir.AttrRequest)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Opreaddir.AttrRequest)), 4294967295, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
+			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Opreaddir.AttrRequest)), 4294967295, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
 		}
-		if xdr.Lacks(b, off, 28) {
+		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+28 : off+28]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Opreaddir.Cookie))
-		copy(w[8:16], v.Opreaddir.Cookieverf[:])
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.Opreaddir.Dircount))
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.Opreaddir.Maxcount))
-		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Opreaddir.AttrRequest)))
-		off += 28
+		w := b[off : off+32 : off+32]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Opreaddir.Cookie))
+		*(*[8]byte)(w[12:20]) = v.Opreaddir.Cookieverf
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.Opreaddir.Dircount))
+		binary.BigEndian.PutUint32(w[24:28], uint32(v.Opreaddir.Maxcount))
+		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Opreaddir.AttrRequest)))
+		off += 32
 		s5 := v.Opreaddir.AttrRequest[:]
 		for i5 := range s5 {
 			if xdr.Lacks(b, off, 4) {
@@ -30777,79 +30693,102 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 		}
 	case NFSOpnum4Readlink:
-	case NFSOpnum4Remove:
-		if v.Opremove == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opremove")
-		}
-		if uint64(len(v.Opremove.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opremove.Target)), 4294967295, "nfs4.NFSArgop4:Opremove.Target")
-		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opremove.Target))) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opremove.Target)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		off += 4
+	case NFSOpnum4Remove:
+		if v.Opremove == nil {
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opremove")
+		}
+		if uint64(len(v.Opremove.Target)) > 4294967295 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opremove.Target)), 4294967295, "nfs4.NFSArgop4:Opremove.Target")
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opremove.Target))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opremove.Target)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Opremove.Target)
 	case NFSOpnum4Rename:
 		if v.Oprename == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Oprename")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oprename")
 		}
 		if uint64(len(v.Oprename.Oldname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oprename.Oldname)), 4294967295, "nfs4.NFSArgop4:Oprename.Oldname")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oprename.Oldname)), 4294967295, "nfs4.NFSArgop4:Oprename.Oldname")
 		}
 		if uint64(len(v.Oprename.Newname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oprename.Oldname))+4, uint64(len(v.Oprename.Newname)), 4294967295, "nfs4.NFSArgop4:Oprename.Newname")
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oprename.Oldname))+8, uint64(len(v.Oprename.Newname)), 4294967295, "nfs4.NFSArgop4:Oprename.Newname")
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oprename.Oldname))+xdr.Padded(len(v.Oprename.Newname))) {
+		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Oprename.Oldname))+xdr.Padded(len(v.Oprename.Newname))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oprename.Oldname)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Oprename.Oldname)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Oprename.Oldname)
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oprename.Newname)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Oprename.Newname)
 	case NFSOpnum4Renew:
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.Oprenew.Clientid))
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.Oprenew.Clientid))
+		off += 12
 	case NFSOpnum4Restorefh:
-	case NFSOpnum4Savefh:
-	case NFSOpnum4Secinfo:
-		if v.Opsecinfo == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opsecinfo")
-		}
-		if uint64(len(v.Opsecinfo.Name)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsecinfo.Name)), 4294967295, "nfs4.NFSArgop4:Opsecinfo.Name")
-		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opsecinfo.Name))) {
+		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
 		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsecinfo.Name)))
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		off += 4
+	case NFSOpnum4Savefh:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		off += 4
+	case NFSOpnum4Secinfo:
+		if v.Opsecinfo == nil {
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsecinfo")
+		}
+		if uint64(len(v.Opsecinfo.Name)) > 4294967295 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opsecinfo.Name)), 4294967295, "nfs4.NFSArgop4:Opsecinfo.Name")
+		}
+		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opsecinfo.Name))) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opsecinfo.Name)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Opsecinfo.Name)
 	case NFSOpnum4Setattr:
 		if v.Opsetattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opsetattr")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsetattr")
 		}
 		if uint64(len(v.Opsetattr.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.Opsetattr.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opsetattr.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
 		}
-		if xdr.Lacks(b, off, 20) {
+		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.Opsetattr.Stateid.Seqid)
-		copy(w[4:16], v.Opsetattr.Stateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Opsetattr.ObjAttributes.Attrmask)))
-		off += 20
+		w := b[off : off+24 : off+24]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], v.Opsetattr.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Opsetattr.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opsetattr.ObjAttributes.Attrmask)))
+		off += 24
 		s6 := v.Opsetattr.ObjAttributes.Attrmask[:]
 		for i6 := range s6 {
 			if xdr.Lacks(b, off, 4) {
@@ -30871,24 +30810,25 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Opsetattr.ObjAttributes.AttrVals)
 	case NFSOpnum4Setclientid:
 		if v.Opsetclientid == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opsetclientid")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsetclientid")
 		}
 		if len(v.Opsetclientid.Client.ID) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Opsetclientid.Client.ID)), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opsetclientid.Client.ID)), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
 		}
 		if uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+16, uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)), 4294967295, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+20, uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)), 4294967295, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
 		}
 		if uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+20, uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)), 4294967295, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+24, uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)), 4294967295, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
 		}
-		if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RAddr))) {
+		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RAddr))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+12 : off+12]
-		copy(w[0:8], v.Opsetclientid.Client.Verifier[:])
-		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Opsetclientid.Client.ID)))
-		off += 12
+		w := b[off : off+16 : off+16]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		*(*[8]byte)(w[4:12]) = v.Opsetclientid.Client.Verifier
+		binary.BigEndian.PutUint32(w[12:16], uint32(len(v.Opsetclientid.Client.ID)))
+		off += 16
 		off = xdr.PutOpaque(b, off, v.Opsetclientid.Client.ID)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Opsetclientid.Callback.CbProgram)
@@ -30904,28 +30844,30 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 4
 	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpsetclientidConfirm")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpsetclientidConfirm")
 		}
-		if xdr.Lacks(b, off, 16) {
+		if xdr.Lacks(b, off, 20) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+16 : off+16]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.OpsetclientidConfirm.Clientid))
-		copy(w[8:16], v.OpsetclientidConfirm.SetclientidConfirm[:])
-		off += 16
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.OpsetclientidConfirm.Clientid))
+		*(*[8]byte)(w[12:20]) = v.OpsetclientidConfirm.SetclientidConfirm
+		off += 20
 	case NFSOpnum4Verify:
 		if v.Opverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opverify")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opverify")
 		}
 		if uint64(len(v.Opverify.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opverify.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opverify.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opverify.ObjAttributes.Attrmask)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opverify.ObjAttributes.Attrmask)))
+		off += 8
 		s7 := v.Opverify.ObjAttributes.Attrmask[:]
 		for i7 := range s7 {
 			if xdr.Lacks(b, off, 4) {
@@ -30947,43 +30889,54 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Opverify.ObjAttributes.AttrVals)
 	case NFSOpnum4Write:
 		if v.Opwrite == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:Opwrite")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opwrite")
 		}
 		if !v.Opwrite.Stable.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Opwrite.Stable)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
+			return 0, xdr.Fail(xdr.CodeEnum, off+28, uint64(uint32(v.Opwrite.Stable)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
 		}
 		if uint64(len(v.Opwrite.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Opwrite.Data)), 4294967295, "nfs4.NFSArgop4:Opwrite.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Opwrite.Data)), 4294967295, "nfs4.NFSArgop4:Opwrite.Data")
 		}
-		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Opwrite.Data))) {
+		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Opwrite.Data))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+32 : off+32]
-		binary.BigEndian.PutUint32(w[0:4], v.Opwrite.Stateid.Seqid)
-		copy(w[4:16], v.Opwrite.Stateid.Other[:])
-		binary.BigEndian.PutUint64(w[16:24], uint64(v.Opwrite.Offset))
-		binary.BigEndian.PutUint32(w[24:28], uint32(v.Opwrite.Stable))
-		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Opwrite.Data)))
-		off += 32
+		w := b[off : off+36 : off+36]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(w[4:8], v.Opwrite.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Opwrite.Stateid.Other
+		binary.BigEndian.PutUint64(w[20:28], uint64(v.Opwrite.Offset))
+		binary.BigEndian.PutUint32(w[28:32], uint32(v.Opwrite.Stable))
+		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Opwrite.Data)))
+		off += 36
 		off = xdr.PutOpaque(b, off, v.Opwrite.Data)
 	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSArgop4:OpreleaseLockowner")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpreleaseLockowner")
 		}
 		if len(v.OpreleaseLockowner.LockOwner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.OpreleaseLockowner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.OpreleaseLockowner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
 		}
-		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.OpreleaseLockowner.LockOwner.Owner))) {
+		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.OpreleaseLockowner.LockOwner.Owner))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+12 : off+12]
-		binary.BigEndian.PutUint64(w[0:8], uint64(v.OpreleaseLockowner.LockOwner.Clientid))
-		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OpreleaseLockowner.LockOwner.Owner)))
-		off += 12
+		w := b[off : off+16 : off+16]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint64(w[4:12], uint64(v.OpreleaseLockowner.LockOwner.Clientid))
+		binary.BigEndian.PutUint32(w[12:16], uint32(len(v.OpreleaseLockowner.LockOwner.Owner)))
+		off += 16
 		off = xdr.PutOpaque(b, off, v.OpreleaseLockowner.LockOwner.Owner)
 	case NFSOpnum4Illegal:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		off += 4
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop")
+		if !v.Argop.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop")
 	}
 	return off, nil
 }
@@ -30991,16 +30944,11 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind NFSOpnum4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSArgop4:Argop")
-	}
-	kind = enum
+	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Argop {
 		switch v.Argop {
@@ -31011,7 +30959,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		case NFSOpnum4Commit:
 			v.Opcommit.ResetXDR()
 		case NFSOpnum4Create:
-			v.Opcreate = nil
+			if v.Opcreate != nil {
+				v.Opcreate.ResetXDR()
+			}
 		case NFSOpnum4Delegpurge:
 			v.Opdelegpurge.ResetXDR()
 		case NFSOpnum4Delegreturn:
@@ -31022,55 +30972,95 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		case NFSOpnum4Link:
 			v.Oplink.ResetXDR()
 		case NFSOpnum4Lock:
-			v.Oplock = nil
+			if v.Oplock != nil {
+				v.Oplock.ResetXDR()
+			}
 		case NFSOpnum4Lockt:
-			v.Oplockt = nil
+			if v.Oplockt != nil {
+				v.Oplockt.ResetXDR()
+			}
 		case NFSOpnum4Locku:
-			v.Oplocku = nil
+			if v.Oplocku != nil {
+				v.Oplocku.ResetXDR()
+			}
 		case NFSOpnum4Lookup:
-			v.Oplookup = nil
+			if v.Oplookup != nil {
+				v.Oplookup.ResetXDR()
+			}
 		case NFSOpnum4Lookupp:
 		case NFSOpnum4Nverify:
-			v.Opnverify = nil
+			if v.Opnverify != nil {
+				v.Opnverify.ResetXDR()
+			}
 		case NFSOpnum4Open:
-			v.Opopen = nil
+			if v.Opopen != nil {
+				v.Opopen.ResetXDR()
+			}
 		case NFSOpnum4Openattr:
 			v.Opopenattr.ResetXDR()
 		case NFSOpnum4OpenConfirm:
-			v.OpopenConfirm = nil
+			if v.OpopenConfirm != nil {
+				v.OpopenConfirm.ResetXDR()
+			}
 		case NFSOpnum4OpenDowngrade:
-			v.OpopenDowngrade = nil
+			if v.OpopenDowngrade != nil {
+				v.OpopenDowngrade.ResetXDR()
+			}
 		case NFSOpnum4Putfh:
-			v.Opputfh = nil
+			if v.Opputfh != nil {
+				v.Opputfh.ResetXDR()
+			}
 		case NFSOpnum4Putpubfh:
 		case NFSOpnum4Putrootfh:
 		case NFSOpnum4Read:
-			v.Opread = nil
+			if v.Opread != nil {
+				v.Opread.ResetXDR()
+			}
 		case NFSOpnum4Readdir:
-			v.Opreaddir = nil
+			if v.Opreaddir != nil {
+				v.Opreaddir.ResetXDR()
+			}
 		case NFSOpnum4Readlink:
 		case NFSOpnum4Remove:
-			v.Opremove = nil
+			if v.Opremove != nil {
+				v.Opremove.ResetXDR()
+			}
 		case NFSOpnum4Rename:
-			v.Oprename = nil
+			if v.Oprename != nil {
+				v.Oprename.ResetXDR()
+			}
 		case NFSOpnum4Renew:
 			v.Oprenew.ResetXDR()
 		case NFSOpnum4Restorefh:
 		case NFSOpnum4Savefh:
 		case NFSOpnum4Secinfo:
-			v.Opsecinfo = nil
+			if v.Opsecinfo != nil {
+				v.Opsecinfo.ResetXDR()
+			}
 		case NFSOpnum4Setattr:
-			v.Opsetattr = nil
+			if v.Opsetattr != nil {
+				v.Opsetattr.ResetXDR()
+			}
 		case NFSOpnum4Setclientid:
-			v.Opsetclientid = nil
+			if v.Opsetclientid != nil {
+				v.Opsetclientid.ResetXDR()
+			}
 		case NFSOpnum4SetclientidConfirm:
-			v.OpsetclientidConfirm = nil
+			if v.OpsetclientidConfirm != nil {
+				v.OpsetclientidConfirm.ResetXDR()
+			}
 		case NFSOpnum4Verify:
-			v.Opverify = nil
+			if v.Opverify != nil {
+				v.Opverify.ResetXDR()
+			}
 		case NFSOpnum4Write:
-			v.Opwrite = nil
+			if v.Opwrite != nil {
+				v.Opwrite.ResetXDR()
+			}
 		case NFSOpnum4ReleaseLockowner:
-			v.OpreleaseLockowner = nil
+			if v.OpreleaseLockowner != nil {
+				v.OpreleaseLockowner.ResetXDR()
+			}
 		case NFSOpnum4Illegal:
 		}
 		v.Argop = kind
@@ -31090,7 +31080,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		w := b[off : off+20 : off+20]
 		v.Opclose.Seqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
 		v.Opclose.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
-		copy(v.Opclose.OpenStateid.Other[:], w[8:20])
+		v.Opclose.OpenStateid.Other = [12]byte(w[8:20])
 		off += 20
 	case NFSOpnum4Commit:
 		if xdr.Lacks(b, off, 12) {
@@ -31101,19 +31091,14 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opcommit.Count = Count4(binary.BigEndian.Uint32(w[8:12]))
 		off += 12
 	case NFSOpnum4Create:
-		if v.Opcreate, err = xdr.New[Create4Args](d, 112, off); err != nil {
+		if err = xdr.Arm(d, &v.Opcreate, 112, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opcreate")
 		}
-		var kind2 NFSFtype4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
-		}
-		kind2 = enum2
+		kind2 := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Opcreate.Objtype.Type {
 			switch v.Opcreate.Objtype.Type {
@@ -31152,6 +31137,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 8
 		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
+			}
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objname")
@@ -31212,7 +31200,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+16 : off+16]
 		v.Opdelegreturn.DelegStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Opdelegreturn.DelegStateid.Other[:], w[4:16])
+		v.Opdelegreturn.DelegStateid.Other = [12]byte(w[4:16])
 		off += 16
 	case NFSOpnum4Getattr:
 		if xdr.Lacks(b, off, 4) {
@@ -31250,7 +31238,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Oplink.Newname = d.Bytes(b[off : off+int(n6) : off+int(n6)])
 		off += xdr.Padded(int(n6))
 	case NFSOpnum4Lock:
-		if v.Oplock, err = xdr.New[Lock4Args](d, 112, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplock, 112, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplock")
 		}
 		var kind3 bool
@@ -31258,11 +31246,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			return 0, xdr.Short(b, off, 28, "nfs4.NFSArgop4:Oplock.Locktype")
 		}
 		w := b[off : off+28 : off+28]
-		enum3 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
 		}
-		v.Oplock.Locktype = enum3
+		v.Oplock.Locktype = enum
 		word := binary.BigEndian.Uint32(w[4:8])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "nfs4.NFSArgop4:Oplock.Reclaim")
@@ -31291,7 +31279,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			w := b[off : off+36 : off+36]
 			v.Oplock.Locker.OpenOwner.OpenSeqid = Seqid4(binary.BigEndian.Uint32(w[0:4]))
 			v.Oplock.Locker.OpenOwner.OpenStateid.Seqid = binary.BigEndian.Uint32(w[4:8])
-			copy(v.Oplock.Locker.OpenOwner.OpenStateid.Other[:], w[8:20])
+			v.Oplock.Locker.OpenOwner.OpenStateid.Other = [12]byte(w[8:20])
 			v.Oplock.Locker.OpenOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[20:24]))
 			v.Oplock.Locker.OpenOwner.LockOwner.Clientid = Clientid4(binary.BigEndian.Uint64(w[24:32]))
 			n7 := binary.BigEndian.Uint32(w[32:36])
@@ -31313,23 +31301,23 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+20 : off+20]
 			v.Oplock.Locker.LockOwner.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Oplock.Locker.LockOwner.LockStateid.Other[:], w[4:16])
+			v.Oplock.Locker.LockOwner.LockStateid.Other = [12]byte(w[4:16])
 			v.Oplock.Locker.LockOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 			off += 20
 		}
 	case NFSOpnum4Lockt:
-		if v.Oplockt, err = xdr.New[Lockt4Args](d, 56, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplockt, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplockt")
 		}
 		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Short(b, off, 32, "nfs4.NFSArgop4:Oplockt.Locktype")
 		}
 		w := b[off : off+32 : off+32]
-		enum4 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
+		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
 		}
-		v.Oplockt.Locktype = enum4
+		v.Oplockt.Locktype = enum2
 		v.Oplockt.Offset = Offset4(binary.BigEndian.Uint64(w[4:12]))
 		v.Oplockt.Length = Length4(binary.BigEndian.Uint64(w[12:20]))
 		v.Oplockt.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
@@ -31347,26 +31335,26 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Oplockt.Owner.Owner = d.Bytes(b[off : off+int(n8) : off+int(n8)])
 		off += xdr.Padded(int(n8))
 	case NFSOpnum4Locku:
-		if v.Oplocku, err = xdr.New[Locku4Args](d, 40, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplocku, 40, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplocku")
 		}
 		if xdr.Lacks(b, off, 40) {
 			return 0, xdr.Short(b, off, 40, "nfs4.NFSArgop4:Oplocku.Locktype")
 		}
 		w := b[off : off+40 : off+40]
-		enum5 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum5.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
+		enum3 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
 		}
-		v.Oplocku.Locktype = enum5
+		v.Oplocku.Locktype = enum3
 		v.Oplocku.Seqid = Seqid4(binary.BigEndian.Uint32(w[4:8]))
 		v.Oplocku.LockStateid.Seqid = binary.BigEndian.Uint32(w[8:12])
-		copy(v.Oplocku.LockStateid.Other[:], w[12:24])
+		v.Oplocku.LockStateid.Other = [12]byte(w[12:24])
 		v.Oplocku.Offset = Offset4(binary.BigEndian.Uint64(w[24:32]))
 		v.Oplocku.Length = Length4(binary.BigEndian.Uint64(w[32:40]))
 		off += 40
 	case NFSOpnum4Lookup:
-		if v.Oplookup, err = xdr.New[Lookup4Args](d, 24, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplookup, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oplookup")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31385,7 +31373,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += xdr.Padded(int(n9))
 	case NFSOpnum4Lookupp:
 	case NFSOpnum4Nverify:
-		if v.Opnverify, err = xdr.New[Nverify4Args](d, 48, off); err != nil {
+		if err = xdr.Arm(d, &v.Opnverify, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opnverify")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31421,7 +31409,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opnverify.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n11) : off+int(n11)])
 		off += xdr.Padded(int(n11))
 	case NFSOpnum4Open:
-		if v.Opopen, err = xdr.New[Open4Args](d, 224, off); err != nil {
+		if err = xdr.Arm(d, &v.Opopen, 224, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opopen")
 		}
 		if xdr.Lacks(b, off, 24) {
@@ -31445,16 +31433,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Opopen.Owner.Owner = d.Bytes(b[off : off+int(n12) : off+int(n12)])
 		off += xdr.Padded(int(n12))
-		var kind4 Opentype4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
 		}
 		w = b[off : off+4 : off+4]
-		enum6 := Opentype4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum6.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
-		}
-		kind4 = enum6
+		kind4 := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind4 != v.Opopen.Openhow.Opentype {
 			switch v.Opopen.Openhow.Opentype {
@@ -31466,16 +31449,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		switch kind4 {
 		case Opentype4Create:
-			var kind5 Createmode4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
 			w := b[off : off+4 : off+4]
-			enum7 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum7.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
-			}
-			kind5 = enum7
+			kind5 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			if kind5 != v.Opopen.Openhow.How.Mode {
 				switch v.Opopen.Openhow.How.Mode {
@@ -31525,23 +31503,24 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Opopen.Openhow.How.Createverf")
 				}
 				w := b[off : off+8 : off+8]
-				copy(v.Opopen.Openhow.How.Createverf[:], w[0:8])
+				v.Opopen.Openhow.How.Createverf = [8]byte(w[0:8])
 				off += 8
 			default:
+				if !kind5.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
 		default:
+			if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
+			}
 		}
-		var kind6 OpenClaimType4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
 		w = b[off : off+4 : off+4]
-		enum8 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum8.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
-		}
-		kind6 = enum8
+		kind6 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind6 != v.Opopen.Claim.Claim {
 			switch v.Opopen.Claim.Claim {
@@ -31577,11 +31556,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
 			w := b[off : off+4 : off+4]
-			enum9 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum9.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
+			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
-			v.Opopen.Claim.DelegateType = enum9
+			v.Opopen.Claim.DelegateType = enum4
 			off += 4
 		case OpenClaimType4DelegateCur:
 			if xdr.Lacks(b, off, 20) {
@@ -31589,7 +31568,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+20 : off+20]
 			v.Opopen.Claim.DelegateCurInfo.DelegateStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Opopen.Claim.DelegateCurInfo.DelegateStateid.Other[:], w[4:16])
+			v.Opopen.Claim.DelegateCurInfo.DelegateStateid.Other = [12]byte(w[4:16])
 			n16 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
 			if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
@@ -31616,6 +31595,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opopen.Claim.FileDelegatePrev = d.Bytes(b[off : off+int(n17) : off+int(n17)])
 			off += xdr.Padded(int(n17))
 		default:
+			if !kind6.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
 	case NFSOpnum4Openattr:
@@ -31630,7 +31612,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opopenattr.Createdir = word3 != 0
 		off += 4
 	case NFSOpnum4OpenConfirm:
-		if v.OpopenConfirm, err = xdr.New[OpenConfirm4Args](d, 20, off); err != nil {
+		if err = xdr.Arm(d, &v.OpopenConfirm, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpopenConfirm")
 		}
 		if xdr.Lacks(b, off, 20) {
@@ -31638,11 +31620,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		v.OpopenConfirm.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.OpopenConfirm.OpenStateid.Other[:], w[4:16])
+		v.OpopenConfirm.OpenStateid.Other = [12]byte(w[4:16])
 		v.OpopenConfirm.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 	case NFSOpnum4OpenDowngrade:
-		if v.OpopenDowngrade, err = xdr.New[OpenDowngrade4Args](d, 28, off); err != nil {
+		if err = xdr.Arm(d, &v.OpopenDowngrade, 28, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpopenDowngrade")
 		}
 		if xdr.Lacks(b, off, 28) {
@@ -31650,13 +31632,13 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+28 : off+28]
 		v.OpopenDowngrade.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.OpopenDowngrade.OpenStateid.Other[:], w[4:16])
+		v.OpopenDowngrade.OpenStateid.Other = [12]byte(w[4:16])
 		v.OpopenDowngrade.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 		v.OpopenDowngrade.ShareAccess = binary.BigEndian.Uint32(w[20:24])
 		v.OpopenDowngrade.ShareDeny = binary.BigEndian.Uint32(w[24:28])
 		off += 28
 	case NFSOpnum4Putfh:
-		if v.Opputfh, err = xdr.New[Putfh4Args](d, 24, off); err != nil {
+		if err = xdr.Arm(d, &v.Opputfh, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opputfh")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31679,7 +31661,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	case NFSOpnum4Putpubfh:
 	case NFSOpnum4Putrootfh:
 	case NFSOpnum4Read:
-		if v.Opread, err = xdr.New[Read4Args](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.Opread, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opread")
 		}
 		if xdr.Lacks(b, off, 28) {
@@ -31687,12 +31669,12 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+28 : off+28]
 		v.Opread.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Opread.Stateid.Other[:], w[4:16])
+		v.Opread.Stateid.Other = [12]byte(w[4:16])
 		v.Opread.Offset = Offset4(binary.BigEndian.Uint64(w[16:24]))
 		v.Opread.Count = Count4(binary.BigEndian.Uint32(w[24:28]))
 		off += 28
 	case NFSOpnum4Readdir:
-		if v.Opreaddir, err = xdr.New[Readdir4Args](d, 48, off); err != nil {
+		if err = xdr.Arm(d, &v.Opreaddir, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opreaddir")
 		}
 		if xdr.Lacks(b, off, 28) {
@@ -31700,7 +31682,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+28 : off+28]
 		v.Opreaddir.Cookie = NFSCookie4(binary.BigEndian.Uint64(w[0:8]))
-		copy(v.Opreaddir.Cookieverf[:], w[8:16])
+		v.Opreaddir.Cookieverf = [8]byte(w[8:16])
 		v.Opreaddir.Dircount = Count4(binary.BigEndian.Uint32(w[16:20]))
 		v.Opreaddir.Maxcount = Count4(binary.BigEndian.Uint32(w[20:24]))
 		n19 := binary.BigEndian.Uint32(w[24:28])
@@ -31719,7 +31701,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 	case NFSOpnum4Readlink:
 	case NFSOpnum4Remove:
-		if v.Opremove, err = xdr.New[Remove4Args](d, 24, off); err != nil {
+		if err = xdr.Arm(d, &v.Opremove, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opremove")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31737,7 +31719,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opremove.Target = d.Bytes(b[off : off+int(n20) : off+int(n20)])
 		off += xdr.Padded(int(n20))
 	case NFSOpnum4Rename:
-		if v.Oprename, err = xdr.New[Rename4Args](d, 48, off); err != nil {
+		if err = xdr.Arm(d, &v.Oprename, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Oprename")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31778,7 +31760,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	case NFSOpnum4Restorefh:
 	case NFSOpnum4Savefh:
 	case NFSOpnum4Secinfo:
-		if v.Opsecinfo, err = xdr.New[Secinfo4Args](d, 24, off); err != nil {
+		if err = xdr.Arm(d, &v.Opsecinfo, 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opsecinfo")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31796,7 +31778,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opsecinfo.Name = d.Bytes(b[off : off+int(n23) : off+int(n23)])
 		off += xdr.Padded(int(n23))
 	case NFSOpnum4Setattr:
-		if v.Opsetattr, err = xdr.New[Setattr4Args](d, 64, off); err != nil {
+		if err = xdr.Arm(d, &v.Opsetattr, 64, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opsetattr")
 		}
 		if xdr.Lacks(b, off, 20) {
@@ -31804,7 +31786,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		v.Opsetattr.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Opsetattr.Stateid.Other[:], w[4:16])
+		v.Opsetattr.Stateid.Other = [12]byte(w[4:16])
 		n24 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n24)*4 > uint64(len(b)-off) {
@@ -31834,14 +31816,14 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opsetattr.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n25) : off+int(n25)])
 		off += xdr.Padded(int(n25))
 	case NFSOpnum4Setclientid:
-		if v.Opsetclientid, err = xdr.New[Setclientid4Args](d, 96, off); err != nil {
+		if err = xdr.Arm(d, &v.Opsetclientid, 96, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opsetclientid")
 		}
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Short(b, off, 12, "nfs4.NFSArgop4:Opsetclientid.Client.Verifier")
 		}
 		w := b[off : off+12 : off+12]
-		copy(v.Opsetclientid.Client.Verifier[:], w[0:8])
+		v.Opsetclientid.Client.Verifier = [8]byte(w[0:8])
 		n26 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n26 > 1024 {
@@ -31891,7 +31873,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opsetclientid.CallbackIdent = binary.BigEndian.Uint32(w[0:4])
 		off += 4
 	case NFSOpnum4SetclientidConfirm:
-		if v.OpsetclientidConfirm, err = xdr.New[SetclientidConfirm4Args](d, 16, off); err != nil {
+		if err = xdr.Arm(d, &v.OpsetclientidConfirm, 16, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpsetclientidConfirm")
 		}
 		if xdr.Lacks(b, off, 16) {
@@ -31899,10 +31881,10 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+16 : off+16]
 		v.OpsetclientidConfirm.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
-		copy(v.OpsetclientidConfirm.SetclientidConfirm[:], w[8:16])
+		v.OpsetclientidConfirm.SetclientidConfirm = [8]byte(w[8:16])
 		off += 16
 	case NFSOpnum4Verify:
-		if v.Opverify, err = xdr.New[Verify4Args](d, 48, off); err != nil {
+		if err = xdr.Arm(d, &v.Opverify, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opverify")
 		}
 		if xdr.Lacks(b, off, 4) {
@@ -31938,7 +31920,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opverify.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n30) : off+int(n30)])
 		off += xdr.Padded(int(n30))
 	case NFSOpnum4Write:
-		if v.Opwrite, err = xdr.New[Write4Args](d, 56, off); err != nil {
+		if err = xdr.Arm(d, &v.Opwrite, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opwrite")
 		}
 		if xdr.Lacks(b, off, 32) {
@@ -31946,13 +31928,13 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+32 : off+32]
 		v.Opwrite.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Opwrite.Stateid.Other[:], w[4:16])
+		v.Opwrite.Stateid.Other = [12]byte(w[4:16])
 		v.Opwrite.Offset = Offset4(binary.BigEndian.Uint64(w[16:24]))
-		enum10 := StableHow4(binary.BigEndian.Uint32(w[24:28]))
-		if !enum10.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum10)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
+		enum5 := StableHow4(binary.BigEndian.Uint32(w[24:28]))
+		if !enum5.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum5)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
 		}
-		v.Opwrite.Stable = enum10
+		v.Opwrite.Stable = enum5
 		n31 := binary.BigEndian.Uint32(w[28:32])
 		off += 32
 		if (uint64(n31)+3)&^3 > uint64(len(b)-off) {
@@ -31964,7 +31946,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opwrite.Data = d.Bytes(b[off : off+int(n31) : off+int(n31)])
 		off += xdr.Padded(int(n31))
 	case NFSOpnum4ReleaseLockowner:
-		if v.OpreleaseLockowner, err = xdr.New[ReleaseLockowner4Args](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.OpreleaseLockowner, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:OpreleaseLockowner")
 		}
 		if xdr.Lacks(b, off, 12) {
@@ -31987,6 +31969,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += xdr.Padded(int(n32))
 	case NFSOpnum4Illegal:
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
 	}
 	return off, nil
@@ -31994,16 +31979,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind NFSOpnum4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSArgop4:Argop")
-	}
-	kind = enum
+	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case NFSOpnum4Access:
@@ -32022,16 +32002,11 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += 12
 	case NFSOpnum4Create:
-		var kind2 NFSFtype4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
-		}
-		kind2 = enum2
+		kind2 := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case NFSFtype4Lnk:
@@ -32055,6 +32030,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += 8
 		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
+			}
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objname")
@@ -32134,9 +32112,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 28, "nfs4.NFSArgop4:Oplock.Locktype")
 		}
 		w := b[off : off+28 : off+28]
-		enum3 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
+		enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
 		}
 		word := binary.BigEndian.Uint32(w[4:8])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
@@ -32176,9 +32154,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 32, "nfs4.NFSArgop4:Oplockt.Locktype")
 		}
 		w := b[off : off+32 : off+32]
-		enum4 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
+		enum2 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
 		}
 		n8 := binary.BigEndian.Uint32(w[28:32])
 		off += 32
@@ -32197,9 +32175,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 40, "nfs4.NFSArgop4:Oplocku.Locktype")
 		}
 		w := b[off : off+40 : off+40]
-		enum5 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum5.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
+		enum3 := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
 		}
 		off += 40
 	case NFSOpnum4Lookup:
@@ -32258,29 +32236,19 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Fail(xdr.CodePadding, off+int(n12), xdr.PadBits(b, off, int(n12)), 0, "nfs4.NFSArgop4:Opopen.Owner.Owner")
 		}
 		off += xdr.Padded(int(n12))
-		var kind4 Opentype4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
 		}
 		w = b[off : off+4 : off+4]
-		enum6 := Opentype4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum6.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
-		}
-		kind4 = enum6
+		kind4 := Opentype4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind4 {
 		case Opentype4Create:
-			var kind5 Createmode4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
 			w := b[off : off+4 : off+4]
-			enum7 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum7.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
-			}
-			kind5 = enum7
+			kind5 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind5 {
 			case Createmode4Unchecked4, Createmode4Guarded4:
@@ -32313,20 +32281,21 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				}
 				off += 8
 			default:
+				if !kind5.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
 		default:
+			if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
+			}
 		}
-		var kind6 OpenClaimType4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
 		w = b[off : off+4 : off+4]
-		enum8 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum8.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
-		}
-		kind6 = enum8
+		kind6 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind6 {
 		case OpenClaimType4Null:
@@ -32348,9 +32317,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
 			w := b[off : off+4 : off+4]
-			enum9 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum9.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
+			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
 			off += 4
 		case OpenClaimType4DelegateCur:
@@ -32382,6 +32351,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += xdr.Padded(int(n17))
 		default:
+			if !kind6.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
 	case NFSOpnum4Openattr:
@@ -32607,9 +32579,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 32, "nfs4.NFSArgop4:Opwrite.Stateid.Seqid")
 		}
 		w := b[off : off+32 : off+32]
-		enum10 := StableHow4(binary.BigEndian.Uint32(w[24:28]))
-		if !enum10.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum10)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
+		enum5 := StableHow4(binary.BigEndian.Uint32(w[24:28]))
+		if !enum5.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum5)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
 		}
 		n31 := binary.BigEndian.Uint32(w[28:32])
 		off += 32
@@ -32639,6 +32611,9 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		off += xdr.Padded(int(n32))
 	case NFSOpnum4Illegal:
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSArgop4:Argop")
 	}
 	return off, nil
@@ -32654,7 +32629,9 @@ func (v *NFSArgop4) ResetXDR() {
 	case NFSOpnum4Commit:
 		v.Opcommit.ResetXDR()
 	case NFSOpnum4Create:
-		v.Opcreate = nil
+		if v.Opcreate != nil {
+			v.Opcreate.ResetXDR()
+		}
 	case NFSOpnum4Delegpurge:
 		v.Opdelegpurge.ResetXDR()
 	case NFSOpnum4Delegreturn:
@@ -32665,55 +32642,95 @@ func (v *NFSArgop4) ResetXDR() {
 	case NFSOpnum4Link:
 		v.Oplink.ResetXDR()
 	case NFSOpnum4Lock:
-		v.Oplock = nil
+		if v.Oplock != nil {
+			v.Oplock.ResetXDR()
+		}
 	case NFSOpnum4Lockt:
-		v.Oplockt = nil
+		if v.Oplockt != nil {
+			v.Oplockt.ResetXDR()
+		}
 	case NFSOpnum4Locku:
-		v.Oplocku = nil
+		if v.Oplocku != nil {
+			v.Oplocku.ResetXDR()
+		}
 	case NFSOpnum4Lookup:
-		v.Oplookup = nil
+		if v.Oplookup != nil {
+			v.Oplookup.ResetXDR()
+		}
 	case NFSOpnum4Lookupp:
 	case NFSOpnum4Nverify:
-		v.Opnverify = nil
+		if v.Opnverify != nil {
+			v.Opnverify.ResetXDR()
+		}
 	case NFSOpnum4Open:
-		v.Opopen = nil
+		if v.Opopen != nil {
+			v.Opopen.ResetXDR()
+		}
 	case NFSOpnum4Openattr:
 		v.Opopenattr.ResetXDR()
 	case NFSOpnum4OpenConfirm:
-		v.OpopenConfirm = nil
+		if v.OpopenConfirm != nil {
+			v.OpopenConfirm.ResetXDR()
+		}
 	case NFSOpnum4OpenDowngrade:
-		v.OpopenDowngrade = nil
+		if v.OpopenDowngrade != nil {
+			v.OpopenDowngrade.ResetXDR()
+		}
 	case NFSOpnum4Putfh:
-		v.Opputfh = nil
+		if v.Opputfh != nil {
+			v.Opputfh.ResetXDR()
+		}
 	case NFSOpnum4Putpubfh:
 	case NFSOpnum4Putrootfh:
 	case NFSOpnum4Read:
-		v.Opread = nil
+		if v.Opread != nil {
+			v.Opread.ResetXDR()
+		}
 	case NFSOpnum4Readdir:
-		v.Opreaddir = nil
+		if v.Opreaddir != nil {
+			v.Opreaddir.ResetXDR()
+		}
 	case NFSOpnum4Readlink:
 	case NFSOpnum4Remove:
-		v.Opremove = nil
+		if v.Opremove != nil {
+			v.Opremove.ResetXDR()
+		}
 	case NFSOpnum4Rename:
-		v.Oprename = nil
+		if v.Oprename != nil {
+			v.Oprename.ResetXDR()
+		}
 	case NFSOpnum4Renew:
 		v.Oprenew.ResetXDR()
 	case NFSOpnum4Restorefh:
 	case NFSOpnum4Savefh:
 	case NFSOpnum4Secinfo:
-		v.Opsecinfo = nil
+		if v.Opsecinfo != nil {
+			v.Opsecinfo.ResetXDR()
+		}
 	case NFSOpnum4Setattr:
-		v.Opsetattr = nil
+		if v.Opsetattr != nil {
+			v.Opsetattr.ResetXDR()
+		}
 	case NFSOpnum4Setclientid:
-		v.Opsetclientid = nil
+		if v.Opsetclientid != nil {
+			v.Opsetclientid.ResetXDR()
+		}
 	case NFSOpnum4SetclientidConfirm:
-		v.OpsetclientidConfirm = nil
+		if v.OpsetclientidConfirm != nil {
+			v.OpsetclientidConfirm.ResetXDR()
+		}
 	case NFSOpnum4Verify:
-		v.Opverify = nil
+		if v.Opverify != nil {
+			v.Opverify.ResetXDR()
+		}
 	case NFSOpnum4Write:
-		v.Opwrite = nil
+		if v.Opwrite != nil {
+			v.Opwrite.ResetXDR()
+		}
 	case NFSOpnum4ReleaseLockowner:
-		v.OpreleaseLockowner = nil
+		if v.OpreleaseLockowner != nil {
+			v.OpreleaseLockowner.ResetXDR()
+		}
 	case NFSOpnum4Illegal:
 	}
 	v.Argop = 0
@@ -33123,26 +33140,15 @@ func (v *NFSResop4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Resop.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
-	off += 4
 	switch v.Resop {
 	case NFSOpnum4Access:
-		if !v.Opaccess.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opaccess.Status)), 0, "nfs4.NFSResop4:Opaccess.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opaccess.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opaccess.Status))
+		off += 8
 		switch v.Opaccess.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
@@ -33153,17 +33159,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[4:8], v.Opaccess.Resok4.Access)
 			off += 8
 		default:
+			if !v.Opaccess.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opaccess.Status)), 0, "nfs4.NFSResop4:Opaccess.Status")
+			}
 		}
 	case NFSOpnum4Close:
-		if !v.Opclose.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opclose.Status)), 0, "nfs4.NFSResop4:Opclose.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opclose.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opclose.Status))
+		off += 8
 		switch v.Opclose.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
@@ -33171,40 +33178,42 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.Opclose.OpenStateid.Seqid)
-			copy(w[4:16], v.Opclose.OpenStateid.Other[:])
+			*(*[12]byte)(w[4:16]) = v.Opclose.OpenStateid.Other
 			off += 16
 		default:
+			if !v.Opclose.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opclose.Status)), 0, "nfs4.NFSResop4:Opclose.Status")
+			}
 		}
 	case NFSOpnum4Commit:
-		if !v.Opcommit.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcommit.Status)), 0, "nfs4.NFSResop4:Opcommit.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcommit.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opcommit.Status))
+		off += 8
 		switch v.Opcommit.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
-			copy(w[0:8], v.Opcommit.Resok4.Writeverf[:])
+			*(*[8]byte)(w[0:8]) = v.Opcommit.Resok4.Writeverf
 			off += 8
 		default:
+			if !v.Opcommit.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcommit.Status)), 0, "nfs4.NFSResop4:Opcommit.Status")
+			}
 		}
 	case NFSOpnum4Create:
-		if !v.Opcreate.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcreate.Status)), 0, "nfs4.NFSResop4:Opcreate.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcreate.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opcreate.Status))
+		off += 8
 		switch v.Opcreate.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opcreate.Resok4.Attrset)) > 4294967295 {
@@ -33229,40 +33238,43 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				off += 4
 			}
 		default:
+			if !v.Opcreate.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Status)), 0, "nfs4.NFSResop4:Opcreate.Status")
+			}
 		}
 	case NFSOpnum4Delegpurge:
 		if !v.Opdelegpurge.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opdelegpurge.Status)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opdelegpurge.Status)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opdelegpurge.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opdelegpurge.Status))
+		off += 8
 	case NFSOpnum4Delegreturn:
 		if !v.Opdelegreturn.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opdelegreturn.Status)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opdelegreturn.Status)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opdelegreturn.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opdelegreturn.Status))
+		off += 8
 	case NFSOpnum4Getattr:
 		if v.Opgetattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opgetattr")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opgetattr")
 		}
-		if !v.Opgetattr.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opgetattr.Status)), 0, "nfs4.NFSResop4:Opgetattr.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opgetattr.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opgetattr.Status))
+		off += 8
 		switch v.Opgetattr.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
@@ -33294,20 +33306,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opgetattr.Resok4.ObjAttributes.AttrVals)
 		default:
+			if !v.Opgetattr.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opgetattr.Status)), 0, "nfs4.NFSResop4:Opgetattr.Status")
+			}
 		}
 	case NFSOpnum4Getfh:
 		if v.Opgetfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opgetfh")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opgetfh")
 		}
-		if !v.Opgetfh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opgetfh.Status)), 0, "nfs4.NFSResop4:Opgetfh.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opgetfh.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opgetfh.Status))
+		off += 8
 		switch v.Opgetfh.Status {
 		case Nfsstat4OK:
 			if len(v.Opgetfh.Resok4.Object) > 128 {
@@ -33321,20 +33334,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opgetfh.Resok4.Object)
 		default:
+			if !v.Opgetfh.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opgetfh.Status)), 0, "nfs4.NFSResop4:Opgetfh.Status")
+			}
 		}
 	case NFSOpnum4Link:
 		if v.Oplink == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplink")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplink")
 		}
-		if !v.Oplink.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplink.Status)), 0, "nfs4.NFSResop4:Oplink.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplink.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplink.Status))
+		off += 8
 		switch v.Oplink.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
@@ -33346,20 +33360,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint64(w[12:20], uint64(v.Oplink.Resok4.Cinfo.After))
 			off += 20
 		default:
+			if !v.Oplink.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplink.Status)), 0, "nfs4.NFSResop4:Oplink.Status")
+			}
 		}
 	case NFSOpnum4Lock:
 		if v.Oplock == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplock")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplock")
 		}
-		if !v.Oplock.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplock.Status)), 0, "nfs4.NFSResop4:Oplock.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplock.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplock.Status))
+		off += 8
 		switch v.Oplock.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
@@ -33367,7 +33382,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Resok4.LockStateid.Seqid)
-			copy(w[4:16], v.Oplock.Resok4.LockStateid.Other[:])
+			*(*[12]byte)(w[4:16]) = v.Oplock.Resok4.LockStateid.Other
 			off += 16
 		case Nfsstat4ErrDenied:
 			if !v.Oplock.Denied.Locktype.Valid() {
@@ -33388,20 +33403,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 32
 			off = xdr.PutOpaque(b, off, v.Oplock.Denied.Owner.Owner)
 		default:
+			if !v.Oplock.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplock.Status)), 0, "nfs4.NFSResop4:Oplock.Status")
+			}
 		}
 	case NFSOpnum4Lockt:
 		if v.Oplockt == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplockt")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplockt")
 		}
-		if !v.Oplockt.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplockt.Status)), 0, "nfs4.NFSResop4:Oplockt.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplockt.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplockt.Status))
+		off += 8
 		switch v.Oplockt.Status {
 		case Nfsstat4ErrDenied:
 			if !v.Oplockt.Denied.Locktype.Valid() {
@@ -33423,17 +33439,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Oplockt.Denied.Owner.Owner)
 		case Nfsstat4OK:
 		default:
+			if !v.Oplockt.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplockt.Status)), 0, "nfs4.NFSResop4:Oplockt.Status")
+			}
 		}
 	case NFSOpnum4Locku:
-		if !v.Oplocku.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplocku.Status)), 0, "nfs4.NFSResop4:Oplocku.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplocku.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplocku.Status))
+		off += 8
 		switch v.Oplocku.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
@@ -33441,62 +33458,66 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.Oplocku.LockStateid.Seqid)
-			copy(w[4:16], v.Oplocku.LockStateid.Other[:])
+			*(*[12]byte)(w[4:16]) = v.Oplocku.LockStateid.Other
 			off += 16
 		default:
+			if !v.Oplocku.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplocku.Status)), 0, "nfs4.NFSResop4:Oplocku.Status")
+			}
 		}
 	case NFSOpnum4Lookup:
 		if v.Oplookup == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplookup")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplookup")
 		}
 		if !v.Oplookup.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplookup.Status)), 0, "nfs4.NFSResop4:Oplookup.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplookup.Status)), 0, "nfs4.NFSResop4:Oplookup.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplookup.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplookup.Status))
+		off += 8
 	case NFSOpnum4Lookupp:
 		if v.Oplookupp == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oplookupp")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplookupp")
 		}
 		if !v.Oplookupp.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oplookupp.Status)), 0, "nfs4.NFSResop4:Oplookupp.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplookupp.Status)), 0, "nfs4.NFSResop4:Oplookupp.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplookupp.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oplookupp.Status))
+		off += 8
 	case NFSOpnum4Nverify:
 		if v.Opnverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opnverify")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opnverify")
 		}
 		if !v.Opnverify.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opnverify.Status)), 0, "nfs4.NFSResop4:Opnverify.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opnverify.Status)), 0, "nfs4.NFSResop4:Opnverify.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opnverify.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opnverify.Status))
+		off += 8
 	case NFSOpnum4Open:
 		if v.Opopen == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopen")
 		}
-		if !v.Opopen.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Status)), 0, "nfs4.NFSResop4:Opopen.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opopen.Status))
+		off += 8
 		switch v.Opopen.Status {
 		case Nfsstat4OK:
 			if v.Opopen.Resok4 == nil {
@@ -33510,7 +33531,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+44 : off+44]
 			binary.BigEndian.PutUint32(w[0:4], v.Opopen.Resok4.Stateid.Seqid)
-			copy(w[4:16], v.Opopen.Resok4.Stateid.Other[:])
+			*(*[12]byte)(w[4:16]) = v.Opopen.Resok4.Stateid.Other
 			binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Opopen.Resok4.Cinfo.Atomic))
 			binary.BigEndian.PutUint64(w[20:28], uint64(v.Opopen.Resok4.Cinfo.Before))
 			binary.BigEndian.PutUint64(w[28:36], uint64(v.Opopen.Resok4.Cinfo.After))
@@ -33526,50 +33547,46 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				binary.BigEndian.PutUint32(w[0:4], s3[i3])
 				off += 4
 			}
-			if !v.Opopen.Resok4.Delegation.DelegationType.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
-			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
-			}
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
-			off += 4
 			switch v.Opopen.Resok4.Delegation.DelegationType {
 			case OpenDelegationType4None:
-			case OpenDelegationType4Read:
-				if uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
-				}
-				if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))) {
+				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+36 : off+36]
-				binary.BigEndian.PutUint32(w[0:4], v.Opopen.Resok4.Delegation.Read.Stateid.Seqid)
-				copy(w[4:16], v.Opopen.Resok4.Delegation.Read.Stateid.Other[:])
-				binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Opopen.Resok4.Delegation.Read.Recall))
-				binary.BigEndian.PutUint32(w[20:24], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Type))
-				binary.BigEndian.PutUint32(w[24:28], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Flag))
-				binary.BigEndian.PutUint32(w[28:32], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.AccessMask))
-				binary.BigEndian.PutUint32(w[32:36], uint32(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)))
-				off += 36
+				w := b[off : off+4 : off+4]
+				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
+				off += 4
+			case OpenDelegationType4Read:
+				if uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
+					return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
+				}
+				if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))) {
+					return 0, xdr.Full()
+				}
+				w := b[off : off+40 : off+40]
+				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
+				binary.BigEndian.PutUint32(w[4:8], v.Opopen.Resok4.Delegation.Read.Stateid.Seqid)
+				*(*[12]byte)(w[8:20]) = v.Opopen.Resok4.Delegation.Read.Stateid.Other
+				binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Opopen.Resok4.Delegation.Read.Recall))
+				binary.BigEndian.PutUint32(w[24:28], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Type))
+				binary.BigEndian.PutUint32(w[28:32], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.Flag))
+				binary.BigEndian.PutUint32(w[32:36], uint32(v.Opopen.Resok4.Delegation.Read.Permissions.AccessMask))
+				binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)))
+				off += 40
 				off = xdr.PutOpaque(b, off, v.Opopen.Resok4.Delegation.Read.Permissions.Who)
 			case OpenDelegationType4Write:
 				if v.Opopen.Resok4.Delegation.Write == nil {
-					return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write")
+					return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write")
 				}
-				if !v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
-				}
-				if xdr.Lacks(b, off, 24) {
+				if xdr.Lacks(b, off, 28) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+24 : off+24]
-				binary.BigEndian.PutUint32(w[0:4], v.Opopen.Resok4.Delegation.Write.Stateid.Seqid)
-				copy(w[4:16], v.Opopen.Resok4.Delegation.Write.Stateid.Other[:])
-				binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Opopen.Resok4.Delegation.Write.Recall))
-				binary.BigEndian.PutUint32(w[20:24], uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby))
-				off += 24
+				w := b[off : off+28 : off+28]
+				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
+				binary.BigEndian.PutUint32(w[4:8], v.Opopen.Resok4.Delegation.Write.Stateid.Seqid)
+				*(*[12]byte)(w[8:20]) = v.Opopen.Resok4.Delegation.Write.Stateid.Other
+				binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Opopen.Resok4.Delegation.Write.Recall))
+				binary.BigEndian.PutUint32(w[24:28], uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby))
+				off += 28
 				switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
 				case LimitBy4Size:
 					if xdr.Lacks(b, off, 8) {
@@ -33587,6 +33604,9 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 					binary.BigEndian.PutUint32(w[4:8], v.Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock)
 					off += 8
 				default:
+					if !v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby.Valid() {
+						return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
+					}
 					return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
 				}
 				if uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)) > 4294967295 {
@@ -33603,36 +33623,41 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				off += 16
 				off = xdr.PutOpaque(b, off, v.Opopen.Resok4.Delegation.Write.Permissions.Who)
 			default:
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+				if !v.Opopen.Resok4.Delegation.DelegationType.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+				}
+				return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
 		default:
+			if !v.Opopen.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Status)), 0, "nfs4.NFSResop4:Opopen.Status")
+			}
 		}
 	case NFSOpnum4Openattr:
 		if v.Opopenattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopenattr")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopenattr")
 		}
 		if !v.Opopenattr.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopenattr.Status)), 0, "nfs4.NFSResop4:Opopenattr.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opopenattr.Status)), 0, "nfs4.NFSResop4:Opopenattr.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopenattr.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opopenattr.Status))
+		off += 8
 	case NFSOpnum4OpenConfirm:
 		if v.OpopenConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpopenConfirm")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpopenConfirm")
 		}
-		if !v.OpopenConfirm.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.OpopenConfirm.Status)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpopenConfirm.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.OpopenConfirm.Status))
+		off += 8
 		switch v.OpopenConfirm.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
@@ -33640,23 +33665,24 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.OpopenConfirm.Resok4.OpenStateid.Seqid)
-			copy(w[4:16], v.OpopenConfirm.Resok4.OpenStateid.Other[:])
+			*(*[12]byte)(w[4:16]) = v.OpopenConfirm.Resok4.OpenStateid.Other
 			off += 16
 		default:
+			if !v.OpopenConfirm.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpopenConfirm.Status)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
+			}
 		}
 	case NFSOpnum4OpenDowngrade:
 		if v.OpopenDowngrade == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpopenDowngrade")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpopenDowngrade")
 		}
-		if !v.OpopenDowngrade.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.OpopenDowngrade.Status)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpopenDowngrade.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.OpopenDowngrade.Status))
+		off += 8
 		switch v.OpopenDowngrade.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
@@ -33664,62 +33690,66 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.OpopenDowngrade.Resok4.OpenStateid.Seqid)
-			copy(w[4:16], v.OpopenDowngrade.Resok4.OpenStateid.Other[:])
+			*(*[12]byte)(w[4:16]) = v.OpopenDowngrade.Resok4.OpenStateid.Other
 			off += 16
 		default:
+			if !v.OpopenDowngrade.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpopenDowngrade.Status)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
+			}
 		}
 	case NFSOpnum4Putfh:
 		if v.Opputfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opputfh")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputfh")
 		}
 		if !v.Opputfh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opputfh.Status)), 0, "nfs4.NFSResop4:Opputfh.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputfh.Status)), 0, "nfs4.NFSResop4:Opputfh.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opputfh.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opputfh.Status))
+		off += 8
 	case NFSOpnum4Putpubfh:
 		if v.Opputpubfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opputpubfh")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputpubfh")
 		}
 		if !v.Opputpubfh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opputpubfh.Status)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputpubfh.Status)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opputpubfh.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opputpubfh.Status))
+		off += 8
 	case NFSOpnum4Putrootfh:
 		if v.Opputrootfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opputrootfh")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputrootfh")
 		}
 		if !v.Opputrootfh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opputrootfh.Status)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputrootfh.Status)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opputrootfh.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opputrootfh.Status))
+		off += 8
 	case NFSOpnum4Read:
 		if v.Opread == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opread")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opread")
 		}
-		if !v.Opread.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opread.Status)), 0, "nfs4.NFSResop4:Opread.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opread.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opread.Status))
+		off += 8
 		switch v.Opread.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opread.Resok4.Data)) > 4294967295 {
@@ -33734,27 +33764,28 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 			off = xdr.PutOpaque(b, off, v.Opread.Resok4.Data)
 		default:
+			if !v.Opread.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opread.Status)), 0, "nfs4.NFSResop4:Opread.Status")
+			}
 		}
 	case NFSOpnum4Readdir:
 		if v.Opreaddir == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opreaddir")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opreaddir")
 		}
-		if !v.Opreaddir.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opreaddir.Status)), 0, "nfs4.NFSResop4:Opreaddir.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opreaddir.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opreaddir.Status))
+		off += 8
 		switch v.Opreaddir.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
 			w := b[off : off+8 : off+8]
-			copy(w[0:8], v.Opreaddir.Resok4.Cookieverf[:])
+			*(*[8]byte)(w[0:8]) = v.Opreaddir.Resok4.Cookieverf
 			off += 8
 			s4 := v.Opreaddir.Resok4.Reply.Entries[:]
 			for i4 := range s4 {
@@ -33805,20 +33836,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Opreaddir.Resok4.Reply.EOF))
 			off += 8
 		default:
+			if !v.Opreaddir.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opreaddir.Status)), 0, "nfs4.NFSResop4:Opreaddir.Status")
+			}
 		}
 	case NFSOpnum4Readlink:
 		if v.Opreadlink == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opreadlink")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opreadlink")
 		}
-		if !v.Opreadlink.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opreadlink.Status)), 0, "nfs4.NFSResop4:Opreadlink.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opreadlink.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opreadlink.Status))
+		off += 8
 		switch v.Opreadlink.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opreadlink.Resok4.Link)) > 4294967295 {
@@ -33832,20 +33864,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opreadlink.Resok4.Link)
 		default:
+			if !v.Opreadlink.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opreadlink.Status)), 0, "nfs4.NFSResop4:Opreadlink.Status")
+			}
 		}
 	case NFSOpnum4Remove:
 		if v.Opremove == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opremove")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opremove")
 		}
-		if !v.Opremove.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opremove.Status)), 0, "nfs4.NFSResop4:Opremove.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opremove.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opremove.Status))
+		off += 8
 		switch v.Opremove.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
@@ -33857,20 +33890,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint64(w[12:20], uint64(v.Opremove.Resok4.Cinfo.After))
 			off += 20
 		default:
+			if !v.Opremove.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opremove.Status)), 0, "nfs4.NFSResop4:Opremove.Status")
+			}
 		}
 	case NFSOpnum4Rename:
 		if v.Oprename == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oprename")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprename")
 		}
-		if !v.Oprename.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oprename.Status)), 0, "nfs4.NFSResop4:Oprename.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oprename.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oprename.Status))
+		off += 8
 		switch v.Oprename.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 40) {
@@ -33885,59 +33919,63 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint64(w[32:40], uint64(v.Oprename.Resok4.TargetCinfo.After))
 			off += 40
 		default:
+			if !v.Oprename.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oprename.Status)), 0, "nfs4.NFSResop4:Oprename.Status")
+			}
 		}
 	case NFSOpnum4Renew:
 		if v.Oprenew == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oprenew")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprenew")
 		}
 		if !v.Oprenew.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oprenew.Status)), 0, "nfs4.NFSResop4:Oprenew.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oprenew.Status)), 0, "nfs4.NFSResop4:Oprenew.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oprenew.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oprenew.Status))
+		off += 8
 	case NFSOpnum4Restorefh:
 		if v.Oprestorefh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Oprestorefh")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprestorefh")
 		}
 		if !v.Oprestorefh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Oprestorefh.Status)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oprestorefh.Status)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Oprestorefh.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Oprestorefh.Status))
+		off += 8
 	case NFSOpnum4Savefh:
 		if v.Opsavefh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsavefh")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsavefh")
 		}
 		if !v.Opsavefh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opsavefh.Status)), 0, "nfs4.NFSResop4:Opsavefh.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opsavefh.Status)), 0, "nfs4.NFSResop4:Opsavefh.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opsavefh.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opsavefh.Status))
+		off += 8
 	case NFSOpnum4Secinfo:
 		if v.Opsecinfo == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsecinfo")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsecinfo")
 		}
-		if !v.Opsecinfo.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opsecinfo.Status)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opsecinfo.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opsecinfo.Status))
+		off += 8
 		switch v.Opsecinfo.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opsecinfo.Resok4)) > 4294967295 {
@@ -33952,53 +33990,58 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			s6 := v.Opsecinfo.Resok4[:]
 			for i6 := range s6 {
 				p2 := &s6[i6]
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
-				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], p2.Flavor)
-				off += 4
 				switch p2.Flavor {
 				case RpcsecGSS:
 					if uint64(len(p2.FlavorInfo.Oid)) > 4294967295 {
-						return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p2.FlavorInfo.Oid)), 4294967295, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
+						return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.FlavorInfo.Oid)), 4294967295, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
 					}
 					if !p2.FlavorInfo.Service.Valid() {
-						return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p2.FlavorInfo.Oid))+8, uint64(uint32(p2.FlavorInfo.Service)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
+						return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p2.FlavorInfo.Oid))+12, uint64(uint32(p2.FlavorInfo.Service)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
 					}
-					if xdr.Lacks(b, off, 12+xdr.Padded(len(p2.FlavorInfo.Oid))) {
+					if xdr.Lacks(b, off, 16+xdr.Padded(len(p2.FlavorInfo.Oid))) {
 						return 0, xdr.Full()
 					}
-					w := b[off : off+4 : off+4]
-					binary.BigEndian.PutUint32(w[0:4], uint32(len(p2.FlavorInfo.Oid)))
-					off += 4
+					w := b[off : off+8 : off+8]
+					binary.BigEndian.PutUint32(w[0:4], p2.Flavor)
+					binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.FlavorInfo.Oid)))
+					off += 8
 					off = xdr.PutOpaque(b, off, p2.FlavorInfo.Oid)
 					w = b[off : off+8 : off+8]
 					binary.BigEndian.PutUint32(w[0:4], uint32(p2.FlavorInfo.Qop))
 					binary.BigEndian.PutUint32(w[4:8], uint32(p2.FlavorInfo.Service))
 					off += 8
 				default:
+					if xdr.Lacks(b, off, 4) {
+						return 0, xdr.Full()
+					}
+					w := b[off : off+4 : off+4]
+					binary.BigEndian.PutUint32(w[0:4], p2.Flavor)
+					off += 4
 				}
 			}
 		default:
+			if !v.Opsecinfo.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opsecinfo.Status)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
+			}
 		}
 	case NFSOpnum4Setattr:
 		if v.Opsetattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsetattr")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsetattr")
 		}
 		if !v.Opsetattr.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opsetattr.Status)), 0, "nfs4.NFSResop4:Opsetattr.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opsetattr.Status)), 0, "nfs4.NFSResop4:Opsetattr.Status")
 		}
 		if uint64(len(v.Opsetattr.Attrsset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opsetattr.Attrsset)), 4294967295, "nfs4.NFSResop4:Opsetattr.Attrsset")
+			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Opsetattr.Attrsset)), 4294967295, "nfs4.NFSResop4:Opsetattr.Attrsset")
 		}
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opsetattr.Status))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opsetattr.Attrsset)))
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opsetattr.Status))
+		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Opsetattr.Attrsset)))
+		off += 12
 		s7 := v.Opsetattr.Attrsset[:]
 		for i7 := range s7 {
 			if xdr.Lacks(b, off, 4) {
@@ -34010,17 +34053,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		}
 	case NFSOpnum4Setclientid:
 		if v.Opsetclientid == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opsetclientid")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsetclientid")
 		}
-		if !v.Opsetclientid.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opsetclientid.Status)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opsetclientid.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opsetclientid.Status))
+		off += 8
 		switch v.Opsetclientid.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
@@ -34028,7 +34069,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.Opsetclientid.Resok4.Clientid))
-			copy(w[8:16], v.Opsetclientid.Resok4.SetclientidConfirm[:])
+			*(*[8]byte)(w[8:16]) = v.Opsetclientid.Resok4.SetclientidConfirm
 			off += 16
 		case Nfsstat4ErrClidInuse:
 			if uint64(len(v.Opsetclientid.ClientUsing.RNetid)) > 4294967295 {
@@ -34049,46 +34090,49 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opsetclientid.ClientUsing.RAddr)
 		default:
+			if !v.Opsetclientid.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opsetclientid.Status)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
+			}
 		}
 	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpsetclientidConfirm")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpsetclientidConfirm")
 		}
 		if !v.OpsetclientidConfirm.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.OpsetclientidConfirm.Status)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OpsetclientidConfirm.Status)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpsetclientidConfirm.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.OpsetclientidConfirm.Status))
+		off += 8
 	case NFSOpnum4Verify:
 		if v.Opverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opverify")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opverify")
 		}
 		if !v.Opverify.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opverify.Status)), 0, "nfs4.NFSResop4:Opverify.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opverify.Status)), 0, "nfs4.NFSResop4:Opverify.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opverify.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opverify.Status))
+		off += 8
 	case NFSOpnum4Write:
 		if v.Opwrite == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opwrite")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opwrite")
 		}
-		if !v.Opwrite.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opwrite.Status)), 0, "nfs4.NFSResop4:Opwrite.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opwrite.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opwrite.Status))
+		off += 8
 		switch v.Opwrite.Status {
 		case Nfsstat4OK:
 			if !v.Opwrite.Resok4.Committed.Valid() {
@@ -34100,38 +34144,46 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opwrite.Resok4.Count))
 			binary.BigEndian.PutUint32(w[4:8], uint32(v.Opwrite.Resok4.Committed))
-			copy(w[8:16], v.Opwrite.Resok4.Writeverf[:])
+			*(*[8]byte)(w[8:16]) = v.Opwrite.Resok4.Writeverf
 			off += 16
 		default:
+			if !v.Opwrite.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opwrite.Status)), 0, "nfs4.NFSResop4:Opwrite.Status")
+			}
 		}
 	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:OpreleaseLockowner")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpreleaseLockowner")
 		}
 		if !v.OpreleaseLockowner.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.OpreleaseLockowner.Status)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OpreleaseLockowner.Status)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.OpreleaseLockowner.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.OpreleaseLockowner.Status))
+		off += 8
 	case NFSOpnum4Illegal:
 		if v.Opillegal == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opillegal")
+			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opillegal")
 		}
 		if !v.Opillegal.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opillegal.Status)), 0, "nfs4.NFSResop4:Opillegal.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opillegal.Status)), 0, "nfs4.NFSResop4:Opillegal.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opillegal.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opillegal.Status))
+		off += 8
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop")
+		if !v.Resop.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop")
+		}
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop")
 	}
 	return off, nil
 }
@@ -34139,16 +34191,11 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind NFSOpnum4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Resop")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Resop")
-	}
-	kind = enum
+	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Resop {
 		switch v.Resop {
@@ -34165,84 +34212,141 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		case NFSOpnum4Delegreturn:
 			v.Opdelegreturn.ResetXDR()
 		case NFSOpnum4Getattr:
-			v.Opgetattr = nil
+			if v.Opgetattr != nil {
+				v.Opgetattr.ResetXDR()
+			}
 		case NFSOpnum4Getfh:
-			v.Opgetfh = nil
+			if v.Opgetfh != nil {
+				v.Opgetfh.ResetXDR()
+			}
 		case NFSOpnum4Link:
-			v.Oplink = nil
+			if v.Oplink != nil {
+				v.Oplink.ResetXDR()
+			}
 		case NFSOpnum4Lock:
-			v.Oplock = nil
+			if v.Oplock != nil {
+				v.Oplock.ResetXDR()
+			}
 		case NFSOpnum4Lockt:
-			v.Oplockt = nil
+			if v.Oplockt != nil {
+				v.Oplockt.ResetXDR()
+			}
 		case NFSOpnum4Locku:
 			v.Oplocku.ResetXDR()
 		case NFSOpnum4Lookup:
-			v.Oplookup = nil
+			if v.Oplookup != nil {
+				v.Oplookup.ResetXDR()
+			}
 		case NFSOpnum4Lookupp:
-			v.Oplookupp = nil
+			if v.Oplookupp != nil {
+				v.Oplookupp.ResetXDR()
+			}
 		case NFSOpnum4Nverify:
-			v.Opnverify = nil
+			if v.Opnverify != nil {
+				v.Opnverify.ResetXDR()
+			}
 		case NFSOpnum4Open:
-			v.Opopen = nil
+			if v.Opopen != nil {
+				v.Opopen.ResetXDR()
+			}
 		case NFSOpnum4Openattr:
-			v.Opopenattr = nil
+			if v.Opopenattr != nil {
+				v.Opopenattr.ResetXDR()
+			}
 		case NFSOpnum4OpenConfirm:
-			v.OpopenConfirm = nil
+			if v.OpopenConfirm != nil {
+				v.OpopenConfirm.ResetXDR()
+			}
 		case NFSOpnum4OpenDowngrade:
-			v.OpopenDowngrade = nil
+			if v.OpopenDowngrade != nil {
+				v.OpopenDowngrade.ResetXDR()
+			}
 		case NFSOpnum4Putfh:
-			v.Opputfh = nil
+			if v.Opputfh != nil {
+				v.Opputfh.ResetXDR()
+			}
 		case NFSOpnum4Putpubfh:
-			v.Opputpubfh = nil
+			if v.Opputpubfh != nil {
+				v.Opputpubfh.ResetXDR()
+			}
 		case NFSOpnum4Putrootfh:
-			v.Opputrootfh = nil
+			if v.Opputrootfh != nil {
+				v.Opputrootfh.ResetXDR()
+			}
 		case NFSOpnum4Read:
-			v.Opread = nil
+			if v.Opread != nil {
+				v.Opread.ResetXDR()
+			}
 		case NFSOpnum4Readdir:
-			v.Opreaddir = nil
+			if v.Opreaddir != nil {
+				v.Opreaddir.ResetXDR()
+			}
 		case NFSOpnum4Readlink:
-			v.Opreadlink = nil
+			if v.Opreadlink != nil {
+				v.Opreadlink.ResetXDR()
+			}
 		case NFSOpnum4Remove:
-			v.Opremove = nil
+			if v.Opremove != nil {
+				v.Opremove.ResetXDR()
+			}
 		case NFSOpnum4Rename:
-			v.Oprename = nil
+			if v.Oprename != nil {
+				v.Oprename.ResetXDR()
+			}
 		case NFSOpnum4Renew:
-			v.Oprenew = nil
+			if v.Oprenew != nil {
+				v.Oprenew.ResetXDR()
+			}
 		case NFSOpnum4Restorefh:
-			v.Oprestorefh = nil
+			if v.Oprestorefh != nil {
+				v.Oprestorefh.ResetXDR()
+			}
 		case NFSOpnum4Savefh:
-			v.Opsavefh = nil
+			if v.Opsavefh != nil {
+				v.Opsavefh.ResetXDR()
+			}
 		case NFSOpnum4Secinfo:
-			v.Opsecinfo = nil
+			if v.Opsecinfo != nil {
+				v.Opsecinfo.ResetXDR()
+			}
 		case NFSOpnum4Setattr:
-			v.Opsetattr = nil
+			if v.Opsetattr != nil {
+				v.Opsetattr.ResetXDR()
+			}
 		case NFSOpnum4Setclientid:
-			v.Opsetclientid = nil
+			if v.Opsetclientid != nil {
+				v.Opsetclientid.ResetXDR()
+			}
 		case NFSOpnum4SetclientidConfirm:
-			v.OpsetclientidConfirm = nil
+			if v.OpsetclientidConfirm != nil {
+				v.OpsetclientidConfirm.ResetXDR()
+			}
 		case NFSOpnum4Verify:
-			v.Opverify = nil
+			if v.Opverify != nil {
+				v.Opverify.ResetXDR()
+			}
 		case NFSOpnum4Write:
-			v.Opwrite = nil
+			if v.Opwrite != nil {
+				v.Opwrite.ResetXDR()
+			}
 		case NFSOpnum4ReleaseLockowner:
-			v.OpreleaseLockowner = nil
+			if v.OpreleaseLockowner != nil {
+				v.OpreleaseLockowner.ResetXDR()
+			}
 		case NFSOpnum4Illegal:
-			v.Opillegal = nil
+			if v.Opillegal != nil {
+				v.Opillegal.ResetXDR()
+			}
 		}
 		v.Resop = kind
 	}
 	switch kind {
 	case NFSOpnum4Access:
-		var kind2 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opaccess.Status")
-		}
-		kind2 = enum2
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Opaccess.Status {
 			switch v.Opaccess.Status {
@@ -34262,18 +34366,16 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opaccess.Resok4.Access = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSResop4:Opaccess.Status")
+			}
 		}
 	case NFSOpnum4Close:
-		var kind3 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSResop4:Opclose.Status")
-		}
-		kind3 = enum3
+		kind3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind3 != v.Opclose.Status {
 			switch v.Opclose.Status {
@@ -34290,21 +34392,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.Opclose.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Opclose.OpenStateid.Other[:], w[4:16])
+			v.Opclose.OpenStateid.Other = [12]byte(w[4:16])
 			off += 16
 		default:
+			if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.NFSResop4:Opclose.Status")
+			}
 		}
 	case NFSOpnum4Commit:
-		var kind4 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSResop4:Opcommit.Status")
-		}
-		kind4 = enum4
+		kind4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind4 != v.Opcommit.Status {
 			switch v.Opcommit.Status {
@@ -34320,21 +34420,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opcommit.Resok4.Writeverf")
 			}
 			w := b[off : off+8 : off+8]
-			copy(v.Opcommit.Resok4.Writeverf[:], w[0:8])
+			v.Opcommit.Resok4.Writeverf = [8]byte(w[0:8])
 			off += 8
 		default:
+			if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSResop4:Opcommit.Status")
+			}
 		}
 	case NFSOpnum4Create:
-		var kind5 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum5.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Opcreate.Status")
-		}
-		kind5 = enum5
+		kind5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind5 != v.Opcreate.Status {
 			switch v.Opcreate.Status {
@@ -34372,43 +34470,41 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				off += 4
 			}
 		default:
+			if !kind5.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSResop4:Opcreate.Status")
+			}
 		}
 	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum6.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
+		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
-		v.Opdelegpurge.Status = enum6
+		v.Opdelegpurge.Status = enum
 		off += 4
 	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum7.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
-		v.Opdelegreturn.Status = enum7
+		v.Opdelegreturn.Status = enum2
 		off += 4
 	case NFSOpnum4Getattr:
-		if v.Opgetattr, err = xdr.New[Getattr4Res](d, 56, off); err != nil {
+		if err = xdr.Arm(d, &v.Opgetattr, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opgetattr")
 		}
-		var kind6 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum8.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opgetattr.Status")
-		}
-		kind6 = enum8
+		kind6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind6 != v.Opgetattr.Status {
 			switch v.Opgetattr.Status {
@@ -34453,21 +34549,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opgetattr.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n3) : off+int(n3)])
 			off += xdr.Padded(int(n3))
 		default:
+			if !kind6.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSResop4:Opgetattr.Status")
+			}
 		}
 	case NFSOpnum4Getfh:
-		if v.Opgetfh, err = xdr.New[Getfh4Res](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.Opgetfh, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opgetfh")
 		}
-		var kind7 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum9.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opgetfh.Status")
-		}
-		kind7 = enum9
+		kind7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind7 != v.Opgetfh.Status {
 			switch v.Opgetfh.Status {
@@ -34497,21 +34591,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opgetfh.Resok4.Object = d.Bytes(b[off : off+int(n4) : off+int(n4)])
 			off += xdr.Padded(int(n4))
 		default:
+			if !kind7.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "nfs4.NFSResop4:Opgetfh.Status")
+			}
 		}
 	case NFSOpnum4Link:
-		if v.Oplink, err = xdr.New[Link4Res](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplink, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplink")
 		}
-		var kind8 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplink.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum10.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Oplink.Status")
-		}
-		kind8 = enum10
+		kind8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind8 != v.Oplink.Status {
 			switch v.Oplink.Status {
@@ -34536,21 +34628,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Oplink.Resok4.Cinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
 			off += 20
 		default:
+			if !kind8.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind8)), 0, "nfs4.NFSResop4:Oplink.Status")
+			}
 		}
 	case NFSOpnum4Lock:
-		if v.Oplock, err = xdr.New[Lock4Res](d, 80, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplock, 80, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplock")
 		}
-		var kind9 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplock.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum11.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Oplock.Status")
-		}
-		kind9 = enum11
+		kind9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind9 != v.Oplock.Status {
 			switch v.Oplock.Status {
@@ -34569,7 +34659,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.Oplock.Resok4.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Oplock.Resok4.LockStateid.Other[:], w[4:16])
+			v.Oplock.Resok4.LockStateid.Other = [12]byte(w[4:16])
 			off += 16
 		case Nfsstat4ErrDenied:
 			if xdr.Lacks(b, off, 32) {
@@ -34578,11 +34668,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			w := b[off : off+32 : off+32]
 			v.Oplock.Denied.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 			v.Oplock.Denied.Length = Length4(binary.BigEndian.Uint64(w[8:16]))
-			enum12 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-			if !enum12.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
+			enum3 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum3)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
 			}
-			v.Oplock.Denied.Locktype = enum12
+			v.Oplock.Denied.Locktype = enum3
 			v.Oplock.Denied.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
 			n5 := binary.BigEndian.Uint32(w[28:32])
 			off += 32
@@ -34598,21 +34688,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Oplock.Denied.Owner.Owner = d.Bytes(b[off : off+int(n5) : off+int(n5)])
 			off += xdr.Padded(int(n5))
 		default:
+			if !kind9.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind9)), 0, "nfs4.NFSResop4:Oplock.Status")
+			}
 		}
 	case NFSOpnum4Lockt:
-		if v.Oplockt, err = xdr.New[Lockt4Res](d, 64, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplockt, 64, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplockt")
 		}
-		var kind10 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplockt.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum13 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum13.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oplockt.Status")
-		}
-		kind10 = enum13
+		kind10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind10 != v.Oplockt.Status {
 			switch v.Oplockt.Status {
@@ -34631,11 +34719,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			w := b[off : off+32 : off+32]
 			v.Oplockt.Denied.Offset = Offset4(binary.BigEndian.Uint64(w[0:8]))
 			v.Oplockt.Denied.Length = Length4(binary.BigEndian.Uint64(w[8:16]))
-			enum14 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-			if !enum14.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
+			enum4 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum4)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
 			}
-			v.Oplockt.Denied.Locktype = enum14
+			v.Oplockt.Denied.Locktype = enum4
 			v.Oplockt.Denied.Owner.Clientid = Clientid4(binary.BigEndian.Uint64(w[20:28]))
 			n6 := binary.BigEndian.Uint32(w[28:32])
 			off += 32
@@ -34652,18 +34740,16 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n6))
 		case Nfsstat4OK:
 		default:
+			if !kind10.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind10)), 0, "nfs4.NFSResop4:Oplockt.Status")
+			}
 		}
 	case NFSOpnum4Locku:
-		var kind11 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum15 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum15.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Oplocku.Status")
-		}
-		kind11 = enum15
+		kind11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind11 != v.Oplocku.Status {
 			switch v.Oplocku.Status {
@@ -34680,78 +34766,78 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.Oplocku.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Oplocku.LockStateid.Other[:], w[4:16])
+			v.Oplocku.LockStateid.Other = [12]byte(w[4:16])
 			off += 16
 		default:
+			if !kind11.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind11)), 0, "nfs4.NFSResop4:Oplocku.Status")
+			}
 		}
 	case NFSOpnum4Lookup:
-		if v.Oplookup, err = xdr.New[Lookup4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplookup, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplookup")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookup.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum16.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs4.NFSResop4:Oplookup.Status")
+		enum5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum5.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Oplookup.Status")
 		}
-		v.Oplookup.Status = enum16
+		v.Oplookup.Status = enum5
 		off += 4
 	case NFSOpnum4Lookupp:
-		if v.Oplookupp, err = xdr.New[Lookupp4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Oplookupp, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oplookupp")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookupp.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum17.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:Oplookupp.Status")
+		enum6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum6.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Oplookupp.Status")
 		}
-		v.Oplookupp.Status = enum17
+		v.Oplookupp.Status = enum6
 		off += 4
 	case NFSOpnum4Nverify:
-		if v.Opnverify, err = xdr.New[Nverify4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opnverify, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opnverify")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opnverify.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum18.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opnverify.Status")
+		enum7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum7.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opnverify.Status")
 		}
-		v.Opnverify.Status = enum18
+		v.Opnverify.Status = enum7
 		off += 4
 	case NFSOpnum4Open:
-		if v.Opopen, err = xdr.New[Open4Res](d, 16, off); err != nil {
+		if err = xdr.Arm(d, &v.Opopen, 16, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opopen")
 		}
-		var kind12 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum19 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum19.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum19)), 0, "nfs4.NFSResop4:Opopen.Status")
-		}
-		kind12 = enum19
+		kind12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind12 != v.Opopen.Status {
 			switch v.Opopen.Status {
 			case Nfsstat4OK:
-				v.Opopen.Resok4 = nil
+				if v.Opopen.Resok4 != nil {
+					v.Opopen.Resok4.ResetXDR()
+				}
 			default:
 			}
 			v.Opopen.Status = kind12
 		}
 		switch kind12 {
 		case Nfsstat4OK:
-			if v.Opopen.Resok4, err = xdr.New[Open4Resok](d, 152, off); err != nil {
+			if err = xdr.Arm(d, &v.Opopen.Resok4, 152, off); err != nil {
 				return 0, xdr.In(err, "nfs4.NFSResop4:Opopen.Resok4")
 			}
 			if xdr.Lacks(b, off, 44) {
@@ -34759,7 +34845,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+44 : off+44]
 			v.Opopen.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.Opopen.Resok4.Stateid.Other[:], w[4:16])
+			v.Opopen.Resok4.Stateid.Other = [12]byte(w[4:16])
 			word3 := binary.BigEndian.Uint32(w[16:20])
 			if word3 > 1 && d.Refuses(xdr.CodeBool) {
 				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word3), 1, "nfs4.NFSResop4:Opopen.Resok4.Cinfo.Atomic")
@@ -34782,16 +34868,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				s3[i3] = binary.BigEndian.Uint32(w[0:4])
 				off += 4
 			}
-			var kind13 OpenDelegationType4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
 			w = b[off : off+4 : off+4]
-			enum20 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum20.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
-			}
-			kind13 = enum20
+			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			if kind13 != v.Opopen.Resok4.Delegation.DelegationType {
 				switch v.Opopen.Resok4.Delegation.DelegationType {
@@ -34799,7 +34880,9 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				case OpenDelegationType4Read:
 					v.Opopen.Resok4.Delegation.Read.ResetXDR()
 				case OpenDelegationType4Write:
-					v.Opopen.Resok4.Delegation.Write = nil
+					if v.Opopen.Resok4.Delegation.Write != nil {
+						v.Opopen.Resok4.Delegation.Write.ResetXDR()
+					}
 				}
 				v.Opopen.Resok4.Delegation.DelegationType = kind13
 			}
@@ -34811,7 +34894,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				}
 				w := b[off : off+36 : off+36]
 				v.Opopen.Resok4.Delegation.Read.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-				copy(v.Opopen.Resok4.Delegation.Read.Stateid.Other[:], w[4:16])
+				v.Opopen.Resok4.Delegation.Read.Stateid.Other = [12]byte(w[4:16])
 				word4 := binary.BigEndian.Uint32(w[16:20])
 				if word4 > 1 && d.Refuses(xdr.CodeBool) {
 					return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word4), 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Recall")
@@ -34831,26 +34914,21 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Opopen.Resok4.Delegation.Read.Permissions.Who = d.Bytes(b[off : off+int(n8) : off+int(n8)])
 				off += xdr.Padded(int(n8))
 			case OpenDelegationType4Write:
-				if v.Opopen.Resok4.Delegation.Write, err = xdr.New[OpenWriteDelegation4](d, 88, off); err != nil {
+				if err = xdr.Arm(d, &v.Opopen.Resok4.Delegation.Write, 88, off); err != nil {
 					return 0, xdr.In(err, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write")
 				}
-				var kind14 LimitBy4
 				if xdr.Lacks(b, off, 24) {
 					return 0, xdr.Short(b, off, 24, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Stateid.Seqid")
 				}
 				w := b[off : off+24 : off+24]
 				v.Opopen.Resok4.Delegation.Write.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-				copy(v.Opopen.Resok4.Delegation.Write.Stateid.Other[:], w[4:16])
+				v.Opopen.Resok4.Delegation.Write.Stateid.Other = [12]byte(w[4:16])
 				word5 := binary.BigEndian.Uint32(w[16:20])
 				if word5 > 1 && d.Refuses(xdr.CodeBool) {
 					return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word5), 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Recall")
 				}
 				v.Opopen.Resok4.Delegation.Write.Recall = word5 != 0
-				enum21 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-				if !enum21.Valid() && d.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
-				}
-				kind14 = enum21
+				kind14 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 				off += 24
 				if kind14 != v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
 					switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
@@ -34878,6 +34956,9 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					v.Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.BytesPerBlock = binary.BigEndian.Uint32(w[4:8])
 					off += 8
 				default:
+					if !kind14.Valid() && d.Refuses(xdr.CodeEnum) {
+						return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
+					}
 					return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
 				}
 				if xdr.Lacks(b, off, 16) {
@@ -34898,38 +34979,39 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Opopen.Resok4.Delegation.Write.Permissions.Who = d.Bytes(b[off : off+int(n9) : off+int(n9)])
 				off += xdr.Padded(int(n9))
 			default:
+				if !kind13.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
 		default:
+			if !kind12.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind12)), 0, "nfs4.NFSResop4:Opopen.Status")
+			}
 		}
 	case NFSOpnum4Openattr:
-		if v.Opopenattr, err = xdr.New[Openattr4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opopenattr, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opopenattr")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopenattr.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum22 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum22.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum22)), 0, "nfs4.NFSResop4:Opopenattr.Status")
+		enum8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum8.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opopenattr.Status")
 		}
-		v.Opopenattr.Status = enum22
+		v.Opopenattr.Status = enum8
 		off += 4
 	case NFSOpnum4OpenConfirm:
-		if v.OpopenConfirm, err = xdr.New[OpenConfirm4Res](d, 20, off); err != nil {
+		if err = xdr.Arm(d, &v.OpopenConfirm, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpopenConfirm")
 		}
-		var kind15 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenConfirm.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum23 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum23.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum23)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
-		}
-		kind15 = enum23
+		kind15 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind15 != v.OpopenConfirm.Status {
 			switch v.OpopenConfirm.Status {
@@ -34946,24 +35028,22 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.OpopenConfirm.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.OpopenConfirm.Resok4.OpenStateid.Other[:], w[4:16])
+			v.OpopenConfirm.Resok4.OpenStateid.Other = [12]byte(w[4:16])
 			off += 16
 		default:
+			if !kind15.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind15)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
+			}
 		}
 	case NFSOpnum4OpenDowngrade:
-		if v.OpopenDowngrade, err = xdr.New[OpenDowngrade4Res](d, 20, off); err != nil {
+		if err = xdr.Arm(d, &v.OpopenDowngrade, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpopenDowngrade")
 		}
-		var kind16 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenDowngrade.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum24 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum24.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum24)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
-		}
-		kind16 = enum24
+		kind16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind16 != v.OpopenDowngrade.Status {
 			switch v.OpopenDowngrade.Status {
@@ -34980,66 +35060,64 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.OpopenDowngrade.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(v.OpopenDowngrade.Resok4.OpenStateid.Other[:], w[4:16])
+			v.OpopenDowngrade.Resok4.OpenStateid.Other = [12]byte(w[4:16])
 			off += 16
 		default:
+			if !kind16.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind16)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
+			}
 		}
 	case NFSOpnum4Putfh:
-		if v.Opputfh, err = xdr.New[Putfh4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opputfh, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opputfh")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum25 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum25.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum25)), 0, "nfs4.NFSResop4:Opputfh.Status")
+		enum9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum9.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opputfh.Status")
 		}
-		v.Opputfh.Status = enum25
+		v.Opputfh.Status = enum9
 		off += 4
 	case NFSOpnum4Putpubfh:
-		if v.Opputpubfh, err = xdr.New[Putpubfh4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opputpubfh, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opputpubfh")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum26 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum26.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum26)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
+		enum10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum10.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
-		v.Opputpubfh.Status = enum26
+		v.Opputpubfh.Status = enum10
 		off += 4
 	case NFSOpnum4Putrootfh:
-		if v.Opputrootfh, err = xdr.New[Putrootfh4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opputrootfh, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opputrootfh")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum27 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum27.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum27)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
+		enum11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum11.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
-		v.Opputrootfh.Status = enum27
+		v.Opputrootfh.Status = enum11
 		off += 4
 	case NFSOpnum4Read:
-		if v.Opread, err = xdr.New[Read4Res](d, 40, off); err != nil {
+		if err = xdr.Arm(d, &v.Opread, 40, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opread")
 		}
-		var kind17 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opread.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum28 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum28.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum28)), 0, "nfs4.NFSResop4:Opread.Status")
-		}
-		kind17 = enum28
+		kind17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind17 != v.Opread.Status {
 			switch v.Opread.Status {
@@ -35071,21 +35149,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opread.Resok4.Data = d.Bytes(b[off : off+int(n10) : off+int(n10)])
 			off += xdr.Padded(int(n10))
 		default:
+			if !kind17.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind17)), 0, "nfs4.NFSResop4:Opread.Status")
+			}
 		}
 	case NFSOpnum4Readdir:
-		if v.Opreaddir, err = xdr.New[Readdir4Res](d, 48, off); err != nil {
+		if err = xdr.Arm(d, &v.Opreaddir, 48, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opreaddir")
 		}
-		var kind18 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum29 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum29.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum29)), 0, "nfs4.NFSResop4:Opreaddir.Status")
-		}
-		kind18 = enum29
+		kind18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind18 != v.Opreaddir.Status {
 			switch v.Opreaddir.Status {
@@ -35101,7 +35177,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				return 0, xdr.Short(b, off, 12, "nfs4.NFSResop4:Opreaddir.Resok4.Cookieverf")
 			}
 			w := b[off : off+12 : off+12]
-			copy(v.Opreaddir.Resok4.Cookieverf[:], w[0:8])
+			v.Opreaddir.Resok4.Cookieverf = [8]byte(w[0:8])
 			more := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			list, i4 := v.Opreaddir.Resok4.Reply.Entries[:cap(v.Opreaddir.Resok4.Reply.Entries)], 0
@@ -35182,21 +35258,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opreaddir.Resok4.Reply.EOF = word7 != 0
 			off += 4
 		default:
+			if !kind18.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind18)), 0, "nfs4.NFSResop4:Opreaddir.Status")
+			}
 		}
 	case NFSOpnum4Readlink:
-		if v.Opreadlink, err = xdr.New[Readlink4Res](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.Opreadlink, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opreadlink")
 		}
-		var kind19 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum30 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum30.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum30)), 0, "nfs4.NFSResop4:Opreadlink.Status")
-		}
-		kind19 = enum30
+		kind19 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind19 != v.Opreadlink.Status {
 			switch v.Opreadlink.Status {
@@ -35223,21 +35297,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opreadlink.Resok4.Link = d.Bytes(b[off : off+int(n14) : off+int(n14)])
 			off += xdr.Padded(int(n14))
 		default:
+			if !kind19.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind19)), 0, "nfs4.NFSResop4:Opreadlink.Status")
+			}
 		}
 	case NFSOpnum4Remove:
-		if v.Opremove, err = xdr.New[Remove4Res](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.Opremove, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opremove")
 		}
-		var kind20 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opremove.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum31 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum31.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum31)), 0, "nfs4.NFSResop4:Opremove.Status")
-		}
-		kind20 = enum31
+		kind20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind20 != v.Opremove.Status {
 			switch v.Opremove.Status {
@@ -35262,21 +35334,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opremove.Resok4.Cinfo.After = Changeid4(binary.BigEndian.Uint64(w[12:20]))
 			off += 20
 		default:
+			if !kind20.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind20)), 0, "nfs4.NFSResop4:Opremove.Status")
+			}
 		}
 	case NFSOpnum4Rename:
-		if v.Oprename, err = xdr.New[Rename4Res](d, 56, off); err != nil {
+		if err = xdr.Arm(d, &v.Oprename, 56, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oprename")
 		}
-		var kind21 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprename.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum32 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum32.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum32)), 0, "nfs4.NFSResop4:Oprename.Status")
-		}
-		kind21 = enum32
+		kind21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind21 != v.Oprename.Status {
 			switch v.Oprename.Status {
@@ -35308,63 +35378,61 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Oprename.Resok4.TargetCinfo.After = Changeid4(binary.BigEndian.Uint64(w[32:40]))
 			off += 40
 		default:
+			if !kind21.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind21)), 0, "nfs4.NFSResop4:Oprename.Status")
+			}
 		}
 	case NFSOpnum4Renew:
-		if v.Oprenew, err = xdr.New[Renew4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Oprenew, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oprenew")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprenew.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum33 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum33.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum33)), 0, "nfs4.NFSResop4:Oprenew.Status")
+		enum12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum12.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oprenew.Status")
 		}
-		v.Oprenew.Status = enum33
+		v.Oprenew.Status = enum12
 		off += 4
 	case NFSOpnum4Restorefh:
-		if v.Oprestorefh, err = xdr.New[Restorefh4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Oprestorefh, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Oprestorefh")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum34 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum34.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum34)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
+		enum13 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum13.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
-		v.Oprestorefh.Status = enum34
+		v.Oprestorefh.Status = enum13
 		off += 4
 	case NFSOpnum4Savefh:
-		if v.Opsavefh, err = xdr.New[Savefh4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opsavefh, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsavefh")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsavefh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum35 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum35.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum35)), 0, "nfs4.NFSResop4:Opsavefh.Status")
+		enum14 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum14.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Opsavefh.Status")
 		}
-		v.Opsavefh.Status = enum35
+		v.Opsavefh.Status = enum14
 		off += 4
 	case NFSOpnum4Secinfo:
-		if v.Opsecinfo, err = xdr.New[Secinfo4Res](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.Opsecinfo, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsecinfo")
 		}
-		var kind22 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum36 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum36.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum36)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
-		}
-		kind22 = enum36
+		kind22 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind22 != v.Opsecinfo.Status {
 			switch v.Opsecinfo.Status {
@@ -35427,30 +35495,33 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					}
 					w = b[off : off+8 : off+8]
 					p2.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
-					enum37 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
-					if !enum37.Valid() && d.Refuses(xdr.CodeEnum) {
-						return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum37)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
+					enum15 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+					if !enum15.Valid() && d.Refuses(xdr.CodeEnum) {
+						return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
 					}
-					p2.FlavorInfo.Service = enum37
+					p2.FlavorInfo.Service = enum15
 					off += 8
 				default:
 				}
 			}
 		default:
+			if !kind22.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind22)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
+			}
 		}
 	case NFSOpnum4Setattr:
-		if v.Opsetattr, err = xdr.New[Setattr4Res](d, 32, off); err != nil {
+		if err = xdr.Arm(d, &v.Opsetattr, 32, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsetattr")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opsetattr.Status")
 		}
 		w := b[off : off+8 : off+8]
-		enum38 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum38.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum38)), 0, "nfs4.NFSResop4:Opsetattr.Status")
+		enum16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum16.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs4.NFSResop4:Opsetattr.Status")
 		}
-		v.Opsetattr.Status = enum38
+		v.Opsetattr.Status = enum16
 		n17 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if uint64(n17)*4 > uint64(len(b)-off) {
@@ -35466,19 +35537,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 	case NFSOpnum4Setclientid:
-		if v.Opsetclientid, err = xdr.New[Setclientid4Res](d, 72, off); err != nil {
+		if err = xdr.Arm(d, &v.Opsetclientid, 72, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsetclientid")
 		}
-		var kind24 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum39 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum39.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum39)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
-		}
-		kind24 = enum39
+		kind24 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind24 != v.Opsetclientid.Status {
 			switch v.Opsetclientid.Status {
@@ -35497,7 +35563,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.Opsetclientid.Resok4.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
-			copy(v.Opsetclientid.Resok4.SetclientidConfirm[:], w[8:16])
+			v.Opsetclientid.Resok4.SetclientidConfirm = [8]byte(w[8:16])
 			off += 16
 		case Nfsstat4ErrClidInuse:
 			if xdr.Lacks(b, off, 4) {
@@ -35529,49 +35595,47 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opsetclientid.ClientUsing.RAddr = d.Bytes(b[off : off+int(n19) : off+int(n19)])
 			off += xdr.Padded(int(n19))
 		default:
+			if !kind24.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind24)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
+			}
 		}
 	case NFSOpnum4SetclientidConfirm:
-		if v.OpsetclientidConfirm, err = xdr.New[SetclientidConfirm4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.OpsetclientidConfirm, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpsetclientidConfirm")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum40 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum40.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum40)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
+		enum17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum17.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
-		v.OpsetclientidConfirm.Status = enum40
+		v.OpsetclientidConfirm.Status = enum17
 		off += 4
 	case NFSOpnum4Verify:
-		if v.Opverify, err = xdr.New[Verify4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opverify, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opverify")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opverify.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum41 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum41.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum41)), 0, "nfs4.NFSResop4:Opverify.Status")
+		enum18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum18.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opverify.Status")
 		}
-		v.Opverify.Status = enum41
+		v.Opverify.Status = enum18
 		off += 4
 	case NFSOpnum4Write:
-		if v.Opwrite, err = xdr.New[Write4Res](d, 20, off); err != nil {
+		if err = xdr.Arm(d, &v.Opwrite, 20, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opwrite")
 		}
-		var kind25 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opwrite.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum42 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum42.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum42)), 0, "nfs4.NFSResop4:Opwrite.Status")
-		}
-		kind25 = enum42
+		kind25 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind25 != v.Opwrite.Status {
 			switch v.Opwrite.Status {
@@ -35588,44 +35652,50 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.Opwrite.Resok4.Count = Count4(binary.BigEndian.Uint32(w[0:4]))
-			enum43 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
-			if !enum43.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum43)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
+			enum19 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
+			if !enum19.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum19)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
 			}
-			v.Opwrite.Resok4.Committed = enum43
-			copy(v.Opwrite.Resok4.Writeverf[:], w[8:16])
+			v.Opwrite.Resok4.Committed = enum19
+			v.Opwrite.Resok4.Writeverf = [8]byte(w[8:16])
 			off += 16
 		default:
+			if !kind25.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind25)), 0, "nfs4.NFSResop4:Opwrite.Status")
+			}
 		}
 	case NFSOpnum4ReleaseLockowner:
-		if v.OpreleaseLockowner, err = xdr.New[ReleaseLockowner4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.OpreleaseLockowner, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:OpreleaseLockowner")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum44 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum44.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum44)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
+		enum20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum20.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
-		v.OpreleaseLockowner.Status = enum44
+		v.OpreleaseLockowner.Status = enum20
 		off += 4
 	case NFSOpnum4Illegal:
-		if v.Opillegal, err = xdr.New[Illegal4Res](d, 4, off); err != nil {
+		if err = xdr.Arm(d, &v.Opillegal, 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opillegal")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opillegal.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum45 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum45.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum45)), 0, "nfs4.NFSResop4:Opillegal.Status")
+		enum21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum21.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opillegal.Status")
 		}
-		v.Opillegal.Status = enum45
+		v.Opillegal.Status = enum21
 		off += 4
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
 	}
 	return off, nil
@@ -35633,29 +35703,19 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind NFSOpnum4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Resop")
 	}
 	w := b[off : off+4 : off+4]
-	enum := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Resop")
-	}
-	kind = enum
+	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case NFSOpnum4Access:
-		var kind2 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opaccess.Status")
-		}
-		kind2 = enum2
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case Nfsstat4OK:
@@ -35664,18 +35724,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 8
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSResop4:Opaccess.Status")
+			}
 		}
 	case NFSOpnum4Close:
-		var kind3 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSResop4:Opclose.Status")
-		}
-		kind3 = enum3
+		kind3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind3 {
 		case Nfsstat4OK:
@@ -35684,18 +35742,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 16
 		default:
+			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs4.NFSResop4:Opclose.Status")
+			}
 		}
 	case NFSOpnum4Commit:
-		var kind4 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSResop4:Opcommit.Status")
-		}
-		kind4 = enum4
+		kind4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind4 {
 		case Nfsstat4OK:
@@ -35704,18 +35760,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 8
 		default:
+			if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs4.NFSResop4:Opcommit.Status")
+			}
 		}
 	case NFSOpnum4Create:
-		var kind5 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum5.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Opcreate.Status")
-		}
-		kind5 = enum5
+		kind5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind5 {
 		case Nfsstat4OK:
@@ -35734,15 +35788,18 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += int(n) * 4
 		default:
+			if !kind5.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs4.NFSResop4:Opcreate.Status")
+			}
 		}
 	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum6.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
+		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
 		off += 4
 	case NFSOpnum4Delegreturn:
@@ -35750,22 +35807,17 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum7.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
 		off += 4
 	case NFSOpnum4Getattr:
-		var kind6 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum8.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opgetattr.Status")
-		}
-		kind6 = enum8
+		kind6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind6 {
 		case Nfsstat4OK:
@@ -35793,18 +35845,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += xdr.Padded(int(n3))
 		default:
+			if !kind6.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs4.NFSResop4:Opgetattr.Status")
+			}
 		}
 	case NFSOpnum4Getfh:
-		var kind7 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum9.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opgetfh.Status")
-		}
-		kind7 = enum9
+		kind7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind7 {
 		case Nfsstat4OK:
@@ -35825,18 +35875,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += xdr.Padded(int(n4))
 		default:
+			if !kind7.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "nfs4.NFSResop4:Opgetfh.Status")
+			}
 		}
 	case NFSOpnum4Link:
-		var kind8 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplink.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum10.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Oplink.Status")
-		}
-		kind8 = enum10
+		kind8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind8 {
 		case Nfsstat4OK:
@@ -35850,18 +35898,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 20
 		default:
+			if !kind8.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind8)), 0, "nfs4.NFSResop4:Oplink.Status")
+			}
 		}
 	case NFSOpnum4Lock:
-		var kind9 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplock.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum11.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Oplock.Status")
-		}
-		kind9 = enum11
+		kind9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind9 {
 		case Nfsstat4OK:
@@ -35874,9 +35920,9 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Short(b, off, 32, "nfs4.NFSResop4:Oplock.Denied.Offset")
 			}
 			w := b[off : off+32 : off+32]
-			enum12 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-			if !enum12.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
+			enum3 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum3)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
 			}
 			n5 := binary.BigEndian.Uint32(w[28:32])
 			off += 32
@@ -35891,18 +35937,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += xdr.Padded(int(n5))
 		default:
+			if !kind9.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind9)), 0, "nfs4.NFSResop4:Oplock.Status")
+			}
 		}
 	case NFSOpnum4Lockt:
-		var kind10 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplockt.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum13 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum13.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oplockt.Status")
-		}
-		kind10 = enum13
+		kind10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind10 {
 		case Nfsstat4ErrDenied:
@@ -35910,9 +35954,9 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Short(b, off, 32, "nfs4.NFSResop4:Oplockt.Denied.Offset")
 			}
 			w := b[off : off+32 : off+32]
-			enum14 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
-			if !enum14.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
+			enum4 := NFSLockType4(binary.BigEndian.Uint32(w[16:20]))
+			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum4)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
 			}
 			n6 := binary.BigEndian.Uint32(w[28:32])
 			off += 32
@@ -35928,18 +35972,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n6))
 		case Nfsstat4OK:
 		default:
+			if !kind10.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind10)), 0, "nfs4.NFSResop4:Oplockt.Status")
+			}
 		}
 	case NFSOpnum4Locku:
-		var kind11 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum15 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum15.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Oplocku.Status")
-		}
-		kind11 = enum15
+		kind11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind11 {
 		case Nfsstat4OK:
@@ -35948,15 +35990,18 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 16
 		default:
+			if !kind11.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind11)), 0, "nfs4.NFSResop4:Oplocku.Status")
+			}
 		}
 	case NFSOpnum4Lookup:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookup.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum16.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs4.NFSResop4:Oplookup.Status")
+		enum5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum5.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Oplookup.Status")
 		}
 		off += 4
 	case NFSOpnum4Lookupp:
@@ -35964,9 +36009,9 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookupp.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum17.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:Oplookupp.Status")
+		enum6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum6.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Oplookupp.Status")
 		}
 		off += 4
 	case NFSOpnum4Nverify:
@@ -35974,22 +36019,17 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opnverify.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum18.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opnverify.Status")
+		enum7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum7.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opnverify.Status")
 		}
 		off += 4
 	case NFSOpnum4Open:
-		var kind12 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum19 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum19.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum19)), 0, "nfs4.NFSResop4:Opopen.Status")
-		}
-		kind12 = enum19
+		kind12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind12 {
 		case Nfsstat4OK:
@@ -36007,16 +36047,11 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
 			}
 			off += int(n7) * 4
-			var kind13 OpenDelegationType4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
 			w = b[off : off+4 : off+4]
-			enum20 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum20.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
-			}
-			kind13 = enum20
+			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind13 {
 			case OpenDelegationType4None:
@@ -36039,7 +36074,6 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				}
 				off += xdr.Padded(int(n8))
 			case OpenDelegationType4Write:
-				var kind14 LimitBy4
 				if xdr.Lacks(b, off, 24) {
 					return 0, xdr.Short(b, off, 24, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Stateid.Seqid")
 				}
@@ -36048,11 +36082,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				if word5 > 1 && c.Refuses(xdr.CodeBool) {
 					return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word5), 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Recall")
 				}
-				enum21 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
-				if !enum21.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
-				}
-				kind14 = enum21
+				kind14 := LimitBy4(binary.BigEndian.Uint32(w[20:24]))
 				off += 24
 				switch kind14 {
 				case LimitBy4Size:
@@ -36066,6 +36096,9 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 					}
 					off += 8
 				default:
+					if !kind14.Valid() && c.Refuses(xdr.CodeEnum) {
+						return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
+					}
 					return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind14)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
 				}
 				if xdr.Lacks(b, off, 16) {
@@ -36082,31 +36115,32 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				}
 				off += xdr.Padded(int(n9))
 			default:
+				if !kind13.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind13)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
 		default:
+			if !kind12.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind12)), 0, "nfs4.NFSResop4:Opopen.Status")
+			}
 		}
 	case NFSOpnum4Openattr:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopenattr.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum22 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum22.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum22)), 0, "nfs4.NFSResop4:Opopenattr.Status")
+		enum8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum8.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opopenattr.Status")
 		}
 		off += 4
 	case NFSOpnum4OpenConfirm:
-		var kind15 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenConfirm.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum23 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum23.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum23)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
-		}
-		kind15 = enum23
+		kind15 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind15 {
 		case Nfsstat4OK:
@@ -36115,18 +36149,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 16
 		default:
+			if !kind15.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind15)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
+			}
 		}
 	case NFSOpnum4OpenDowngrade:
-		var kind16 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenDowngrade.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum24 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum24.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum24)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
-		}
-		kind16 = enum24
+		kind16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind16 {
 		case Nfsstat4OK:
@@ -36135,15 +36167,18 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 16
 		default:
+			if !kind16.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind16)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
+			}
 		}
 	case NFSOpnum4Putfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum25 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum25.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum25)), 0, "nfs4.NFSResop4:Opputfh.Status")
+		enum9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum9.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opputfh.Status")
 		}
 		off += 4
 	case NFSOpnum4Putpubfh:
@@ -36151,9 +36186,9 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum26 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum26.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum26)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
+		enum10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum10.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
 		off += 4
 	case NFSOpnum4Putrootfh:
@@ -36161,22 +36196,17 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum27 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum27.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum27)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
+		enum11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum11.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
 		off += 4
 	case NFSOpnum4Read:
-		var kind17 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opread.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum28 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum28.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum28)), 0, "nfs4.NFSResop4:Opread.Status")
-		}
-		kind17 = enum28
+		kind17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind17 {
 		case Nfsstat4OK:
@@ -36198,18 +36228,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += xdr.Padded(int(n10))
 		default:
+			if !kind17.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind17)), 0, "nfs4.NFSResop4:Opread.Status")
+			}
 		}
 	case NFSOpnum4Readdir:
-		var kind18 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum29 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum29.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum29)), 0, "nfs4.NFSResop4:Opreaddir.Status")
-		}
-		kind18 = enum29
+		kind18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind18 {
 		case Nfsstat4OK:
@@ -36278,18 +36306,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 4
 		default:
+			if !kind18.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind18)), 0, "nfs4.NFSResop4:Opreaddir.Status")
+			}
 		}
 	case NFSOpnum4Readlink:
-		var kind19 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum30 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum30.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum30)), 0, "nfs4.NFSResop4:Opreadlink.Status")
-		}
-		kind19 = enum30
+		kind19 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind19 {
 		case Nfsstat4OK:
@@ -36307,18 +36333,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += xdr.Padded(int(n14))
 		default:
+			if !kind19.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind19)), 0, "nfs4.NFSResop4:Opreadlink.Status")
+			}
 		}
 	case NFSOpnum4Remove:
-		var kind20 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opremove.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum31 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum31.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum31)), 0, "nfs4.NFSResop4:Opremove.Status")
-		}
-		kind20 = enum31
+		kind20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind20 {
 		case Nfsstat4OK:
@@ -36332,18 +36356,16 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 20
 		default:
+			if !kind20.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind20)), 0, "nfs4.NFSResop4:Opremove.Status")
+			}
 		}
 	case NFSOpnum4Rename:
-		var kind21 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprename.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum32 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum32.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum32)), 0, "nfs4.NFSResop4:Oprename.Status")
-		}
-		kind21 = enum32
+		kind21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind21 {
 		case Nfsstat4OK:
@@ -36361,15 +36383,18 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += 40
 		default:
+			if !kind21.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind21)), 0, "nfs4.NFSResop4:Oprename.Status")
+			}
 		}
 	case NFSOpnum4Renew:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprenew.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum33 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum33.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum33)), 0, "nfs4.NFSResop4:Oprenew.Status")
+		enum12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum12.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oprenew.Status")
 		}
 		off += 4
 	case NFSOpnum4Restorefh:
@@ -36377,9 +36402,9 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum34 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum34.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum34)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
+		enum13 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum13.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
 		off += 4
 	case NFSOpnum4Savefh:
@@ -36387,22 +36412,17 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsavefh.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum35 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum35.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum35)), 0, "nfs4.NFSResop4:Opsavefh.Status")
+		enum14 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum14.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Opsavefh.Status")
 		}
 		off += 4
 	case NFSOpnum4Secinfo:
-		var kind22 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum36 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum36.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum36)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
-		}
-		kind22 = enum36
+		kind22 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind22 {
 		case Nfsstat4OK:
@@ -36442,24 +36462,27 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i2)
 					}
 					w = b[off : off+8 : off+8]
-					enum37 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
-					if !enum37.Valid() && c.Refuses(xdr.CodeEnum) {
-						return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum37)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2)
+					enum15 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+					if !enum15.Valid() && c.Refuses(xdr.CodeEnum) {
+						return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2)
 					}
 					off += 8
 				default:
 				}
 			}
 		default:
+			if !kind22.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind22)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
+			}
 		}
 	case NFSOpnum4Setattr:
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opsetattr.Status")
 		}
 		w := b[off : off+8 : off+8]
-		enum38 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum38.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum38)), 0, "nfs4.NFSResop4:Opsetattr.Status")
+		enum16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum16.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs4.NFSResop4:Opsetattr.Status")
 		}
 		n17 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
@@ -36468,16 +36491,11 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += int(n17) * 4
 	case NFSOpnum4Setclientid:
-		var kind24 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum39 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum39.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum39)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
-		}
-		kind24 = enum39
+		kind24 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind24 {
 		case Nfsstat4OK:
@@ -36513,15 +36531,18 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			}
 			off += xdr.Padded(int(n19))
 		default:
+			if !kind24.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind24)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
+			}
 		}
 	case NFSOpnum4SetclientidConfirm:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum40 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum40.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum40)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
+		enum17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum17.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
 		off += 4
 	case NFSOpnum4Verify:
@@ -36529,22 +36550,17 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opverify.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum41 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum41.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum41)), 0, "nfs4.NFSResop4:Opverify.Status")
+		enum18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum18.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opverify.Status")
 		}
 		off += 4
 	case NFSOpnum4Write:
-		var kind25 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opwrite.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum42 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum42.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum42)), 0, "nfs4.NFSResop4:Opwrite.Status")
-		}
-		kind25 = enum42
+		kind25 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind25 {
 		case Nfsstat4OK:
@@ -36552,21 +36568,24 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, xdr.Short(b, off, 16, "nfs4.NFSResop4:Opwrite.Resok4.Count")
 			}
 			w := b[off : off+16 : off+16]
-			enum43 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
-			if !enum43.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum43)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
+			enum19 := StableHow4(binary.BigEndian.Uint32(w[4:8]))
+			if !enum19.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum19)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
 			}
 			off += 16
 		default:
+			if !kind25.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind25)), 0, "nfs4.NFSResop4:Opwrite.Status")
+			}
 		}
 	case NFSOpnum4ReleaseLockowner:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum44 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum44.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum44)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
+		enum20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum20.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
 		off += 4
 	case NFSOpnum4Illegal:
@@ -36574,12 +36593,15 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opillegal.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum45 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum45.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum45)), 0, "nfs4.NFSResop4:Opillegal.Status")
+		enum21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum21.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opillegal.Status")
 		}
 		off += 4
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
+		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSResop4:Resop")
 	}
 	return off, nil
@@ -36601,69 +36623,131 @@ func (v *NFSResop4) ResetXDR() {
 	case NFSOpnum4Delegreturn:
 		v.Opdelegreturn.ResetXDR()
 	case NFSOpnum4Getattr:
-		v.Opgetattr = nil
+		if v.Opgetattr != nil {
+			v.Opgetattr.ResetXDR()
+		}
 	case NFSOpnum4Getfh:
-		v.Opgetfh = nil
+		if v.Opgetfh != nil {
+			v.Opgetfh.ResetXDR()
+		}
 	case NFSOpnum4Link:
-		v.Oplink = nil
+		if v.Oplink != nil {
+			v.Oplink.ResetXDR()
+		}
 	case NFSOpnum4Lock:
-		v.Oplock = nil
+		if v.Oplock != nil {
+			v.Oplock.ResetXDR()
+		}
 	case NFSOpnum4Lockt:
-		v.Oplockt = nil
+		if v.Oplockt != nil {
+			v.Oplockt.ResetXDR()
+		}
 	case NFSOpnum4Locku:
 		v.Oplocku.ResetXDR()
 	case NFSOpnum4Lookup:
-		v.Oplookup = nil
+		if v.Oplookup != nil {
+			v.Oplookup.ResetXDR()
+		}
 	case NFSOpnum4Lookupp:
-		v.Oplookupp = nil
+		if v.Oplookupp != nil {
+			v.Oplookupp.ResetXDR()
+		}
 	case NFSOpnum4Nverify:
-		v.Opnverify = nil
+		if v.Opnverify != nil {
+			v.Opnverify.ResetXDR()
+		}
 	case NFSOpnum4Open:
-		v.Opopen = nil
+		if v.Opopen != nil {
+			v.Opopen.ResetXDR()
+		}
 	case NFSOpnum4Openattr:
-		v.Opopenattr = nil
+		if v.Opopenattr != nil {
+			v.Opopenattr.ResetXDR()
+		}
 	case NFSOpnum4OpenConfirm:
-		v.OpopenConfirm = nil
+		if v.OpopenConfirm != nil {
+			v.OpopenConfirm.ResetXDR()
+		}
 	case NFSOpnum4OpenDowngrade:
-		v.OpopenDowngrade = nil
+		if v.OpopenDowngrade != nil {
+			v.OpopenDowngrade.ResetXDR()
+		}
 	case NFSOpnum4Putfh:
-		v.Opputfh = nil
+		if v.Opputfh != nil {
+			v.Opputfh.ResetXDR()
+		}
 	case NFSOpnum4Putpubfh:
-		v.Opputpubfh = nil
+		if v.Opputpubfh != nil {
+			v.Opputpubfh.ResetXDR()
+		}
 	case NFSOpnum4Putrootfh:
-		v.Opputrootfh = nil
+		if v.Opputrootfh != nil {
+			v.Opputrootfh.ResetXDR()
+		}
 	case NFSOpnum4Read:
-		v.Opread = nil
+		if v.Opread != nil {
+			v.Opread.ResetXDR()
+		}
 	case NFSOpnum4Readdir:
-		v.Opreaddir = nil
+		if v.Opreaddir != nil {
+			v.Opreaddir.ResetXDR()
+		}
 	case NFSOpnum4Readlink:
-		v.Opreadlink = nil
+		if v.Opreadlink != nil {
+			v.Opreadlink.ResetXDR()
+		}
 	case NFSOpnum4Remove:
-		v.Opremove = nil
+		if v.Opremove != nil {
+			v.Opremove.ResetXDR()
+		}
 	case NFSOpnum4Rename:
-		v.Oprename = nil
+		if v.Oprename != nil {
+			v.Oprename.ResetXDR()
+		}
 	case NFSOpnum4Renew:
-		v.Oprenew = nil
+		if v.Oprenew != nil {
+			v.Oprenew.ResetXDR()
+		}
 	case NFSOpnum4Restorefh:
-		v.Oprestorefh = nil
+		if v.Oprestorefh != nil {
+			v.Oprestorefh.ResetXDR()
+		}
 	case NFSOpnum4Savefh:
-		v.Opsavefh = nil
+		if v.Opsavefh != nil {
+			v.Opsavefh.ResetXDR()
+		}
 	case NFSOpnum4Secinfo:
-		v.Opsecinfo = nil
+		if v.Opsecinfo != nil {
+			v.Opsecinfo.ResetXDR()
+		}
 	case NFSOpnum4Setattr:
-		v.Opsetattr = nil
+		if v.Opsetattr != nil {
+			v.Opsetattr.ResetXDR()
+		}
 	case NFSOpnum4Setclientid:
-		v.Opsetclientid = nil
+		if v.Opsetclientid != nil {
+			v.Opsetclientid.ResetXDR()
+		}
 	case NFSOpnum4SetclientidConfirm:
-		v.OpsetclientidConfirm = nil
+		if v.OpsetclientidConfirm != nil {
+			v.OpsetclientidConfirm.ResetXDR()
+		}
 	case NFSOpnum4Verify:
-		v.Opverify = nil
+		if v.Opverify != nil {
+			v.Opverify.ResetXDR()
+		}
 	case NFSOpnum4Write:
-		v.Opwrite = nil
+		if v.Opwrite != nil {
+			v.Opwrite.ResetXDR()
+		}
 	case NFSOpnum4ReleaseLockowner:
-		v.OpreleaseLockowner = nil
+		if v.OpreleaseLockowner != nil {
+			v.OpreleaseLockowner.ResetXDR()
+		}
 	case NFSOpnum4Illegal:
-		v.Opillegal = nil
+		if v.Opillegal != nil {
+			v.Opillegal.ResetXDR()
+		}
 	}
 	v.Resop = 0
 }
@@ -37519,26 +37603,18 @@ func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbGetattr4Res:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
+		off += 8
 		s := v.Resok4.ObjAttributes.Attrmask[:]
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
@@ -37559,6 +37635,15 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbGetattr4Res:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
@@ -37566,16 +37651,11 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbGetattr4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -37620,22 +37700,20 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.CbGetattr4Res:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Nfsstat4
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbGetattr4Res:Status")
-	}
-	kind = enum
+	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -37663,6 +37741,9 @@ func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		}
 		off += xdr.Padded(int(n2))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs4.CbGetattr4Res:Status")
+		}
 	}
 	return off, nil
 }
@@ -37765,7 +37846,7 @@ func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
-	copy(w[4:16], v.Stateid.Other[:])
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Truncate))
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Fh)))
 	off += 24
@@ -37780,7 +37861,7 @@ func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+24 : off+24]
 	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	copy(v.Stateid.Other[:], w[4:16])
+	v.Stateid.Other = [12]byte(w[4:16])
 	word := binary.BigEndian.Uint32(w[16:20])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbRecall4Args:Truncate")
@@ -38309,26 +38390,21 @@ func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], v.Argop)
-	off += 4
 	switch v.Argop {
 	case 3:
 		if len(v.Opcbgetattr.Fh) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Fh)), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opcbgetattr.Fh)), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
 		}
 		if uint64(len(v.Opcbgetattr.AttrRequest)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.Fh))+4, uint64(len(v.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.Fh))+8, uint64(len(v.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opcbgetattr.Fh))) {
+		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Opcbgetattr.Fh))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcbgetattr.Fh)))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], v.Argop)
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opcbgetattr.Fh)))
+		off += 8
 		off = xdr.PutOpaque(b, off, v.Opcbgetattr.Fh)
 		w = b[off : off+4 : off+4]
 		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcbgetattr.AttrRequest)))
@@ -38344,21 +38420,28 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		}
 	case 4:
 		if len(v.Opcbrecall.Fh) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opcbrecall.Fh)), 128, "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Opcbrecall.Fh)), 128, "nfs4.NFSCbArgop4:Opcbrecall.Fh")
 		}
-		if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Opcbrecall.Fh))) {
+		if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Opcbrecall.Fh))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+24 : off+24]
-		binary.BigEndian.PutUint32(w[0:4], v.Opcbrecall.Stateid.Seqid)
-		copy(w[4:16], v.Opcbrecall.Stateid.Other[:])
-		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Opcbrecall.Truncate))
-		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opcbrecall.Fh)))
-		off += 24
+		w := b[off : off+28 : off+28]
+		binary.BigEndian.PutUint32(w[0:4], v.Argop)
+		binary.BigEndian.PutUint32(w[4:8], v.Opcbrecall.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Opcbrecall.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], xdr.Word(v.Opcbrecall.Truncate))
+		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Opcbrecall.Fh)))
+		off += 28
 		off = xdr.PutOpaque(b, off, v.Opcbrecall.Fh)
 	case 10044:
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], v.Argop)
+		off += 4
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Argop)), 0, "nfs4.NFSCbArgop4:Argop")
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSCbArgop4:Argop")
 	}
 	return off, nil
 }
@@ -38426,7 +38509,7 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+24 : off+24]
 		v.Opcbrecall.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		copy(v.Opcbrecall.Stateid.Other[:], w[4:16])
+		v.Opcbrecall.Stateid.Other = [12]byte(w[4:16])
 		word := binary.BigEndian.Uint32(w[16:20])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.NFSCbArgop4:Opcbrecall.Truncate")
@@ -38623,23 +38706,15 @@ func (v *NFSCbResop4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], v.Resop)
-	off += 4
 	switch v.Resop {
 	case 3:
-		if !v.Opcbgetattr.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcbgetattr.Status)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
-		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcbgetattr.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], v.Resop)
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opcbgetattr.Status))
+		off += 8
 		switch v.Opcbgetattr.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
@@ -38671,29 +38746,34 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
 		default:
+			if !v.Opcbgetattr.Status.Valid() {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcbgetattr.Status)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
+			}
 		}
 	case 4:
 		if !v.Opcbrecall.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcbrecall.Status)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opcbrecall.Status)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcbrecall.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], v.Resop)
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opcbrecall.Status))
+		off += 8
 	case 10044:
 		if !v.Opcbillegal.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opcbillegal.Status)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
+			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opcbillegal.Status)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
-		if xdr.Lacks(b, off, 4) {
+		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opcbillegal.Status))
-		off += 4
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], v.Resop)
+		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opcbillegal.Status))
+		off += 8
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resop)), 0, "nfs4.NFSCbResop4:Resop")
+		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSCbResop4:Resop")
 	}
 	return off, nil
 }
@@ -38721,16 +38801,11 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case 3:
-		var kind2 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
-		}
-		kind2 = enum
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		if kind2 != v.Opcbgetattr.Status {
 			switch v.Opcbgetattr.Status {
@@ -38775,28 +38850,31 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Opcbgetattr.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n2) : off+int(n2)])
 			off += xdr.Padded(int(n2))
 		default:
+			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
+			}
 		}
 	case 4:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
+		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
-		v.Opcbrecall.Status = enum2
+		v.Opcbrecall.Status = enum
 		off += 4
 	case 10044:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
-		v.Opcbillegal.Status = enum3
+		v.Opcbillegal.Status = enum2
 		off += 4
 	default:
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.NFSCbResop4:Resop")
@@ -38815,16 +38893,11 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	off += 4
 	switch kind {
 	case 3:
-		var kind2 Nfsstat4
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
-		}
-		kind2 = enum
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
 		switch kind2 {
 		case Nfsstat4OK:
@@ -38852,15 +38925,18 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			}
 			off += xdr.Padded(int(n2))
 		default:
+			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
+			}
 		}
 	case 4:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
+		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
 		off += 4
 	case 10044:
@@ -38868,9 +38944,9 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
 		w := b[off : off+4 : off+4]
-		enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-		if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
 		off += 4
 	default:
@@ -39006,26 +39082,21 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	s := v.Argarray[:]
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], p.Argop)
-		off += 4
 		switch p.Argop {
 		case 3:
 			if len(p.Opcbgetattr.Fh) > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
 			if uint64(len(p.Opcbgetattr.AttrRequest)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+4, uint64(len(p.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+8, uint64(len(p.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Opcbgetattr.Fh))) {
+			if xdr.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.Fh))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Opcbgetattr.Fh)))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], p.Argop)
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Opcbgetattr.Fh)))
+			off += 8
 			off = xdr.PutOpaque(b, off, p.Opcbgetattr.Fh)
 			w = b[off : off+4 : off+4]
 			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Opcbgetattr.AttrRequest)))
@@ -39041,21 +39112,28 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			}
 		case 4:
 			if len(p.Opcbrecall.Fh) > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(p.Opcbrecall.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
 			}
-			if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Opcbrecall.Fh))) {
+			if xdr.Lacks(b, off, 28+xdr.Padded(len(p.Opcbrecall.Fh))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+24 : off+24]
-			binary.BigEndian.PutUint32(w[0:4], p.Opcbrecall.Stateid.Seqid)
-			copy(w[4:16], p.Opcbrecall.Stateid.Other[:])
-			binary.BigEndian.PutUint32(w[16:20], xdr.Word(p.Opcbrecall.Truncate))
-			binary.BigEndian.PutUint32(w[20:24], uint32(len(p.Opcbrecall.Fh)))
-			off += 24
+			w := b[off : off+28 : off+28]
+			binary.BigEndian.PutUint32(w[0:4], p.Argop)
+			binary.BigEndian.PutUint32(w[4:8], p.Opcbrecall.Stateid.Seqid)
+			*(*[12]byte)(w[8:20]) = p.Opcbrecall.Stateid.Other
+			binary.BigEndian.PutUint32(w[20:24], xdr.Word(p.Opcbrecall.Truncate))
+			binary.BigEndian.PutUint32(w[24:28], uint32(len(p.Opcbrecall.Fh)))
+			off += 28
 			off = xdr.PutOpaque(b, off, p.Opcbrecall.Fh)
 		case 10044:
+			if xdr.Lacks(b, off, 4) {
+				return 0, xdr.Full()
+			}
+			w := b[off : off+4 : off+4]
+			binary.BigEndian.PutUint32(w[0:4], p.Argop)
+			off += 4
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
 	}
 	return off, nil
@@ -39155,7 +39233,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			}
 			w := b[off : off+24 : off+24]
 			p.Opcbrecall.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			copy(p.Opcbrecall.Stateid.Other[:], w[4:16])
+			p.Opcbrecall.Stateid.Other = [12]byte(w[4:16])
 			word := binary.BigEndian.Uint32(w[16:20])
 			if word > 1 && d.Refuses(xdr.CodeBool) {
 				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
@@ -39399,23 +39477,15 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	s := v.Resarray[:]
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
-		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], p.Resop)
-		off += 4
 		switch p.Resop {
 		case 3:
-			if !p.Opcbgetattr.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-			}
-			if xdr.Lacks(b, off, 4) {
+			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(p.Opcbgetattr.Status))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], p.Resop)
+			binary.BigEndian.PutUint32(w[4:8], uint32(p.Opcbgetattr.Status))
+			off += 8
 			switch p.Opcbgetattr.Status {
 			case Nfsstat4OK:
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
@@ -39447,29 +39517,34 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 				off += 4
 				off = xdr.PutOpaque(b, off, p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
 			default:
+				if !p.Opcbgetattr.Status.Valid() {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
+				}
 			}
 		case 4:
 			if !p.Opcbrecall.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
-			if xdr.Lacks(b, off, 4) {
+			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(p.Opcbrecall.Status))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], p.Resop)
+			binary.BigEndian.PutUint32(w[4:8], uint32(p.Opcbrecall.Status))
+			off += 8
 		case 10044:
 			if !p.Opcbillegal.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
-			if xdr.Lacks(b, off, 4) {
+			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(p.Opcbillegal.Status))
-			off += 4
+			w := b[off : off+8 : off+8]
+			binary.BigEndian.PutUint32(w[0:4], p.Resop)
+			binary.BigEndian.PutUint32(w[4:8], uint32(p.Opcbillegal.Status))
+			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.Resop)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
+			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(p.Resop)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
 	}
 	return off, nil
@@ -39532,16 +39607,11 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		}
 		switch kind {
 		case 3:
-			var kind2 Nfsstat4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-			}
-			kind2 = enum2
+			kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			if kind2 != p.Opcbgetattr.Status {
 				switch p.Opcbgetattr.Status {
@@ -39586,28 +39656,31 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 				p.Opcbgetattr.Resok4.ObjAttributes.AttrVals = d.Bytes(b[off : off+int(n4) : off+int(n4)])
 				off += xdr.Padded(int(n4))
 			default:
+				if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
+				}
 			}
 		case 4:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
-			p.Opcbrecall.Status = enum3
+			p.Opcbrecall.Status = enum2
 			off += 4
 		case 10044:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
-			p.Opcbillegal.Status = enum4
+			p.Opcbillegal.Status = enum3
 			off += 4
 		default:
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
@@ -39654,16 +39727,11 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 		off += 4
 		switch kind {
 		case 3:
-			var kind2 Nfsstat4
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-			}
-			kind2 = enum2
+			kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
 			off += 4
 			switch kind2 {
 			case Nfsstat4OK:
@@ -39691,15 +39759,18 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 				}
 				off += xdr.Padded(int(n4))
 			default:
+				if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
+					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
+				}
 			}
 		case 4:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
 			off += 4
 		case 10044:
@@ -39707,9 +39778,9 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			w := b[off : off+4 : off+4]
-			enum4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
+				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
 			off += 4
 		default:

@@ -1083,27 +1083,19 @@ func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.ReadRes:Status")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
-	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-	off += 4
 	switch v.Status {
 	case OK:
 		if len(v.OK.Data) > 1048576 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.Data)), 1048576, "store.ReadRes:OK.Data")
+			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.OK.Data)), 1048576, "store.ReadRes:OK.Data")
 		}
-		if xdr.Lacks(b, off, 8) {
+		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.OK.EOF))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.Data)))
-		off += 8
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.OK.EOF))
+		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OK.Data)))
+		off += 12
 		if e.Reduces(SiteReadOKData, len(v.OK.Data)) {
 			e.Leave(SiteReadOKData, off, v.OK.Data)
 		} else {
@@ -1113,6 +1105,15 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, v.OK.Data)
 		}
 	default:
+		if !v.Status.Valid() {
+			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.ReadRes:Status")
+		}
+		if xdr.Lacks(b, off, 4) {
+			return 0, xdr.Full()
+		}
+		w := b[off : off+4 : off+4]
+		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		off += 4
 	}
 	return off, nil
 }
@@ -1120,16 +1121,11 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	var kind Status
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "store.ReadRes:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.ReadRes:Status")
-	}
-	kind = enum
+	kind := Status(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -1175,22 +1171,20 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n))
 		}
 	default:
+		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
+		}
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var kind Status
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "store.ReadRes:Status")
 	}
 	w := b[off : off+4 : off+4]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.ReadRes:Status")
-	}
-	kind = enum
+	kind := Status(binary.BigEndian.Uint32(w[0:4]))
 	off += 4
 	switch kind {
 	case OK:
@@ -1215,6 +1209,9 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		}
 		off += xdr.Padded(int(n))
 	default:
+		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
+			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
+		}
 	}
 	return off, nil
 }

@@ -228,3 +228,49 @@ func TestFollow(t *testing.T) {
 		}
 	}
 }
+
+// borrower is a word behind a pointer, which is its decoder's in every second step of
+// moves. It may not write there in the next.
+type borrower struct {
+	word
+	P     *uint32
+	step  int
+	pools *[6]uint32 // of each step's decoder
+}
+
+func (v *borrower) DecodeXDR(d *xdr.Decoder) error {
+	if err := v.word.DecodeXDR(d); err != nil {
+		return err
+	}
+	switch aliasing := v.step%2 == 0; {
+	case aliasing, v.fault == "gives":
+		v.P = &v.pools[v.step]
+	case v.fault != "writes":
+		v.P = new(uint32)
+	}
+	*v.P = v.V
+	v.step++
+	return nil
+}
+
+func TestMoves(t *testing.T) {
+	for fault, want := range map[string]string{
+		"":       "",
+		"gives":  "copying, after aliasing: the decoder gives a uint32 to two values",
+		"writes": "copying, after aliasing: writes into a uint32 that belongs to another decoder",
+	} {
+		pools, values := new([6]uint32), 0
+		typ := &Type{Name: "borrower", New: func() Value {
+			step := max(0, values-1) // the first goes through all steps, of others each has one
+			values++
+			return &borrower{word: word{fault: fault}, step: step, pools: pools}
+		}}
+		got := ""
+		if err := moves(typ, []byte{0, 0, 0, 7}); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("fault %q: found %q, want %q", fault, got, want)
+		}
+	}
+}

@@ -11,8 +11,8 @@ import (
 )
 
 // moves decodes into one value in either mode, from memory that faults where it
-// is written to. What a decoder has lent to the value (large union arms) is
-// emptied before the value moves on, and must stay so.
+// is written to. What a decoder has lent to the value (types that contain
+// themselves) is emptied before the value moves on, and must stay so.
 func moves(t *Type, wire []byte) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	step := ""
@@ -36,7 +36,8 @@ func moves(t *Type, wire []byte) (err error) {
 			return err
 		}
 		defer free()
-		if err := v.DecodeXDR(xdr.NewDecoder(in, opt)); err != nil {
+		d := xdr.NewDecoder(in, opt)
+		if err := v.DecodeXDR(d); err != nil {
 			return err
 		}
 		if err := same(v, wire); err != nil {
@@ -47,36 +48,66 @@ func moves(t *Type, wire []byte) (err error) {
 				return fmt.Errorf("%s: writes into a %s that belongs to another decoder", step, l.was.Type())
 			}
 		}
-		lent = borrow(nil, reflect.ValueOf(v).Elem())
+		if lent, err = borrowed(t, d, v, in); err != nil {
+			return err
+		}
+		if opt == nil && len(lent) > 0 {
+			return fmt.Errorf("%s: the decoder gives a %s to two values", step, lent[0].was.Type())
+		}
 	}
 	return nil
+}
+
+// borrowed is what v has of d: what another value that d reads has too. It is empty
+// from here on.
+func borrowed(t *Type, d *xdr.Decoder, v Value, in []byte) ([]loan, error) {
+	other := t.New()
+	d.Reset(in)
+	if err := other.DecodeXDR(d); err != nil {
+		return nil, err
+	}
+	shared := map[uintptr]bool{}
+	pointers(reflect.ValueOf(other).Elem(), func(p reflect.Value) bool {
+		shared[p.Pointer()] = true
+		return true
+	})
+	var lent []loan
+	pointers(reflect.ValueOf(v).Elem(), func(p reflect.Value) bool {
+		if !shared[p.Pointer()] {
+			return true
+		}
+		p.Elem().SetZero()
+		lent = append(lent, loan{p, reflect.New(p.Type().Elem()).Elem()})
+		return false
+	})
+	return lent, nil
 }
 
 // loan is a part of a value behind a pointer, and what it holds.
 type loan struct{ now, was reflect.Value }
 
-// borrow empties what v holds behind pointers.
-func borrow(to []loan, v reflect.Value) []loan {
+// pointers calls visit for each pointer in v, and goes on behind it where visit
+// says so.
+func pointers(v reflect.Value, visit func(p reflect.Value) bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() {
-			v.Elem().SetZero()
-			was := reflect.New(v.Type().Elem()).Elem()
-			to = append(to, loan{reflect.ValueOf(v.Interface()), was})
+		if !v.IsNil() && visit(reflect.ValueOf(v.Interface())) {
+			pointers(v.Elem(), visit)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			to = borrow(to, v.Field(i))
+			if v.Type().Field(i).IsExported() {
+				pointers(v.Field(i), visit)
+			}
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
 			if v.Type().Elem().Kind() == reflect.Uint8 {
 				break
 			}
-			to = borrow(to, v.Index(i))
+			pointers(v.Index(i), visit)
 		}
 	}
-	return to
 }
 
 // refused is how many words of one encoding are spoilt at most.

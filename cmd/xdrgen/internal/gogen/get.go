@@ -176,7 +176,7 @@ func (r *getter) bytes(n int, v place) {
 	k := r.n
 	var c []jen.Code
 	if !r.check {
-		c = append(c, jen.Copy(v.x().Index(jen.Op(":")), window(k, k+n)))
+		c = append(c, getArray(v, n, window(k, k+n)))
 	}
 	if pad != n {
 		c = append(c, r.refuse(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(jen.Id("w"), jen.Lit(k), jen.Lit(n)), "CodePadding",

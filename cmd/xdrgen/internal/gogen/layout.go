@@ -197,8 +197,8 @@ func structFields(d *ir.Decl) []*ir.Field {
 // many times in a message lie in the union itself, all together (ADR 0002).
 const inlineArms = 128
 
-// byPointer reports whether arm a of union d is held by pointer, out of the
-// Decoder's slab. A union that a message holds once keeps its arms inline; one
+// byPointer reports whether arm a of union d is held by pointer. A union that a
+// message holds once keeps its arms inline; one
 // that may occur many times only the first ones that fit inlineArms, so that a
 // short item on the wire never costs much memory (D2).
 func (g *gen) byPointer(d *ir.Decl, a *ir.Arm) bool {

@@ -42,6 +42,9 @@ func (p *putter) block(f func(q *putter)) []jen.Code {
 
 func (p *putter) stmt(c ...jen.Code) { p.code = append(p.code, c...) }
 
+// pending reports whether there is a span that is not written yet.
+func (p *putter) pending() bool { return p.n > 0 || len(p.span) > 0 }
+
 // endRun makes the run part of the span.
 func (p *putter) endRun() {
 	if p.n > 0 {
@@ -140,7 +143,7 @@ func (p *putter) bytes(n int, v place) {
 	if pad != n {
 		p.run = append(p.run, jen.Clear(window(p.n+n, p.n+pad)))
 	}
-	p.run = append(p.run, jen.Copy(window(p.n, p.n+pad), v.x().Index(jen.Op(":"))))
+	p.run = append(p.run, putArray(window(p.n, p.n+n), n, v))
 	p.n += pad
 }
 

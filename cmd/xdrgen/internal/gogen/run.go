@@ -116,6 +116,26 @@ func window(from, to int) *jen.Statement {
 	return jen.Id("w").Index(jen.Lit(from).Op(":").Lit(to))
 }
 
+// byValue is the length up to which opaque data of fixed length is assigned: copy is
+// a call of memmove, which for a few words takes longer than they do.
+const byValue = 128
+
+// putArray stores the n bytes of the array at v in w, a slice of as many.
+func putArray(w jen.Code, n int, v place) jen.Code {
+	if n > byValue {
+		return jen.Copy(w, v.x().Index(jen.Op(":")))
+	}
+	return jen.Op("*").Parens(jen.Op("*").Index(jen.Lit(n)).Byte()).Parens(w).Op("=").Add(v.x())
+}
+
+// getArray loads the n bytes of the array at v from w, a slice of as many.
+func getArray(v place, n int, w jen.Code) jen.Code {
+	if n > byValue {
+		return jen.Copy(v.x().Index(jen.Op(":")), w)
+	}
+	return v.x().Op("=").Index(jen.Lit(n)).Byte().Parens(w)
+}
+
 // slideWindow is w := b[off : off+n : off+n]: with a capacity the compiler knows
 // that nothing in w needs another check.
 func slideWindow(buf, off string, n int, declared *bool) jen.Code {

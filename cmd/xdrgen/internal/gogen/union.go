@@ -151,25 +151,6 @@ func (g *gen) discWord(d *ir.Decl, disc expr) *jen.Statement {
 	return jen.Uint64().Call(jen.Uint32().Call(disc()))
 }
 
-func (g *gen) putUnion(p *putter, d *ir.Decl, v place) {
-	disc := g.field(v, d.Disc)
-	p.put(d.Disc.Type, disc)
-	p.flush()
-	p.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
-		if a.Field == nil {
-			return nil
-		}
-		return p.block(func(q *putter) {
-			arm := g.arm(d, a, v)
-			if g.byPointer(d, a) {
-				q.check(v.x.dot(g.names.field[a.Field])().Op("==").Nil(),
-					arm.fail("CodeEmpty", jen.Id(q.off), jen.Lit(0), jen.Lit(1)))
-			}
-			q.put(a.Field.Type, arm)
-		})
-	}, []jen.Code{jen.Return(jen.Lit(0), disc.fail("CodeUnion", jen.Id(p.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
-}
-
 func (g *gen) sizeUnion(s *sizer, d *ir.Decl, v place) {
 	disc := g.field(v, d.Disc)
 	s.size(d.Disc.Type, disc)
@@ -194,67 +175,6 @@ func (g *gen) sizeUnion(s *sizer, d *ir.Decl, v place) {
 	}
 }
 
-// getUnion reads the discriminant, empties the arm that was selected before if
-// it is another, and reads the arm.
-func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
-	if r.check {
-		g.checkUnion(r, d, v)
-		return
-	}
-	field, disc := g.field(v, d.Disc), g.readDisc(r, d, v)
-	clears := g.arms(d, field.x, func(a *ir.Arm) []jen.Code {
-		if a.Field == nil {
-			return nil
-		}
-		z := &resetter{g: g, vars: r.vars}
-		g.resetArm(z, d, a, v)
-		return z.code
-	}, nil)
-	r.stmt(jen.If(disc.x().Op("!=").Add(field.x())).Block(clears, field.x().Op("=").Add(disc.x())))
-	r.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
-		if a.Field == nil {
-			return nil
-		}
-		return r.block(func(q *getter) {
-			if g.byPointer(d, a) {
-				ptr := v.x.dot(g.names.field[a.Field])
-				q.fallible(ptr(), jen.Qual(xdrPath, "New").Types(g.goType(a.Field.Type)).Call(
-					jen.Id("d"), jen.Lit(g.memOf(a.Field.Type).size), jen.Id(q.off)), g.field(v, a.Field))
-			}
-			q.get(a.Field.Type, g.arm(d, a, v))
-		})
-	}, []jen.Code{jen.Return(jen.Lit(0), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
-}
-
-// checkUnion reads the discriminant, and steps over the arm.
-func (g *gen) checkUnion(r *getter, d *ir.Decl, v place) {
-	g.checkArms(r, d, v, func(q *getter, a *ir.Arm) { q.get(a.Field.Type, g.field(v, a.Field)) })
-}
-
-// checkArms reads the discriminant, and does with the arm what arm says.
-func (g *gen) checkArms(r *getter, d *ir.Decl, v place, arm func(q *getter, a *ir.Arm)) {
-	disc := g.readDisc(r, d, v)
-	r.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
-		if a.Field == nil {
-			return nil
-		}
-		return r.block(func(q *getter) { arm(q, a) })
-	}, []jen.Code{jen.Return(jen.Lit(0), disc.fail("CodeUnion", jen.Id(r.off).Op("-").Lit(4), g.discWord(d, disc.x), jen.Lit(0)))}))
-}
-
-// readDisc reads the discriminant into a variable, and returns that.
-func (g *gen) readDisc(r *getter, d *ir.Decl, v place) place {
-	disc, kind := g.field(v, d.Disc), r.vars.name("kind")
-	disc.x = id(kind)
-	r.stmt(jen.Var().Id(kind).Add(g.goType(d.Disc.Type)))
-	check := r.check
-	r.check = false
-	r.get(d.Disc.Type, disc)
-	r.check = check
-	r.flush()
-	return disc
-}
-
 func (g *gen) resetUnion(z *resetter, d *ir.Decl, v place) {
 	disc := g.field(v, d.Disc)
 	z.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
@@ -268,10 +188,18 @@ func (g *gen) resetUnion(z *resetter, d *ir.Decl, v place) {
 	z.reset(d.Disc.Type, disc.x)
 }
 
+// resetArm empties arm a. One that is held by pointer keeps its memory (newArm).
 func (g *gen) resetArm(z *resetter, d *ir.Decl, a *ir.Arm, v place) {
-	if g.byPointer(d, a) {
-		z.stmt(v.x.dot(g.names.field[a.Field])().Op("=").Nil())
+	if !g.byPointer(d, a) {
+		z.reset(a.Field.Type, g.arm(d, a, v).x)
 		return
 	}
-	z.reset(a.Field.Type, g.arm(d, a, v).x)
+	ptr := v.x.dot(g.names.field[a.Field])
+	if d.Recursive {
+		z.stmt(ptr().Op("=").Nil())
+		return
+	}
+	q := &resetter{g: g, vars: z.vars}
+	q.reset(a.Field.Type, g.arm(d, a, v).x)
+	z.stmt(jen.If(ptr().Op("!=").Nil()).Block(q.code...))
 }
