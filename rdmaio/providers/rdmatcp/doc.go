@@ -37,7 +37,9 @@
 // for the peer to read. Who posts sends short messages himself while the socket
 // takes them, and leaves a stream of them to the writer (pump.go). The device
 // owns all goroutines, and Device.Close joins them. Notifications run on
-// whichever of these made the completion, with no lock held. Buffers are lent to
+// whichever of these made the completion, with no lock held; the reader notifies
+// before it waits for the stream or anything else, of all that it placed since it
+// last did, but of no more than 64 messages or 256 KiB. Buffers are lent to
 // a connection while something is in them.
 //
 // So two ends that write and read at once with full windows both make progress:

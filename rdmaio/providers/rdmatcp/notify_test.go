@@ -78,3 +78,61 @@ func TestNotifiesTogether(t *testing.T) {
 		})
 	}
 }
+
+// So it is with the answers to Reads as long as there is more to read: where the
+// stream stops in the next one, what came before is told.
+func TestNotifiesBeforeItWaits(t *testing.T) {
+	const size = 10 * rdmatcp.StageLimit // six are more than is held back
+	for _, tc := range []struct {
+		name  string
+		reads int
+		held  int // bytes of the last answer that come later
+		first int // completions until then
+	}{
+		{"no header", 2, size + 28, 1},
+		{"part of a header", 2, size + 18, 1},
+		{"header", 2, size + 4, 1},
+		{"part of the payload", 2, size / 2, 1},
+		{"no CRC", 2, 4, 1},
+		{"more than is held back", 16, size / 2, 15},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			calls := 0
+			l := &taker{found: make(chan int, 256)}
+			l.side = newSideNotifying(t, device(t, nil), l.notify)
+			p, _ := attackSide(t, l.side, false)
+			if err := l.cq.Arm(false); err != nil {
+				t.Fatal(err)
+			}
+			wr := verbs.SendWR{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: l.sge(size), RKey: 1}
+			var all []byte
+			for range tc.reads {
+				l.send(t, []verbs.SendWR{wr})
+				ask, _, _ := p.get()
+				all = append(all, p.part(header(segment.ReadResponse, b_|e_, ask.Number), nil, make([]byte, size))...)
+			}
+			take := func(n int) {
+				t.Helper()
+				for limit := time.After(patience); n > 0; calls++ {
+					select {
+					case found := <-l.found:
+						n -= found
+					case <-limit:
+						t.Fatalf("%d completions did not come; %v", n, l.qp.Err())
+					}
+				}
+				if n < 0 {
+					t.Fatalf("%d completions too many", -n)
+				}
+			}
+			cut := len(all) - tc.held
+			p.write(all[:cut])
+			take(tc.first)
+			p.write(all[cut:])
+			take(1)
+			if calls > 10 && !raceDetector {
+				t.Errorf("%d notifications for %d Reads", calls, tc.reads)
+			}
+		})
+	}
+}

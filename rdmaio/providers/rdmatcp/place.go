@@ -9,7 +9,7 @@ import (
 // takeSmall reads the rest of a segment and checks its CRC before it places the
 // payload.
 func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
-	b, err := w.need(h.Wire())
+	b, err := q.need(w, h.Wire())
 	if err != nil {
 		return unexpected(err)
 	}
@@ -25,9 +25,8 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	if q.ending {
 		return errCut
 	}
-	if q.heard(); w.ahead() {
-		q.corked = true
-		q.in.cork++
+	if q.heard(); q.corked || w.ahead() {
+		q.cork(0)
 	}
 	if n := h.Payload(); n > 0 {
 		from := b[int(h.Length)-n : h.Length]
@@ -48,7 +47,7 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 // takeLarge reads the payload of a segment to its place while the CRC runs. If
 // that proves wrong the connection is dead and the content of the place undefined.
 func (q *queuePair) takeLarge(w *wire, h *segment.Header, head int) error {
-	b, err := w.need(head)
+	b, err := q.need(w, head)
 	if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func (q *queuePair) takeLarge(w *wire, h *segment.Header, head int) error {
 		return err
 	}
 	pad := h.Padding()
-	if b, err = w.need(pad + segment.TrailerSize); err != nil {
+	if b, err = q.need(w, pad+segment.TrailerSize); err != nil {
 		return err
 	}
 	sum = crc.Update(sum, b[:pad])
@@ -69,27 +68,8 @@ func (q *queuePair) takeLarge(w *wire, h *segment.Header, head int) error {
 
 // place reads payload into its target.
 func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error) {
-	q.mu.Lock()
-	if q.ending {
-		q.mu.Unlock()
-		return 0, errCut
-	}
-	q.busy++
-	q.mu.Unlock()
-	w.placing.Store(true)
-	defer func() {
-		w.placing.Store(false)
-		q.mu.Lock()
-		q.leave()
-		q.mu.Deliver()
-	}()
-	gone := func() error {
-		q.mu.Lock()
-		defer q.mu.Deliver()
-		return q.targetGone(h)
-	}
-	if !q.in.target.Pin() {
-		return 0, gone()
+	if err := q.grasp(w, h); err != nil {
+		return 0, err
 	}
 	staged, direct := 0, 0
 	q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], q.in.off, h.Payload())
@@ -103,15 +83,16 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 			if staged += n; n == 0 {
 				var err error
 				n, err = w.read(to, room, true)
-				if err == errHurry {
-					q.in.target.Unpin()
-					if !q.in.target.Pin() {
-						return 0, gone()
-					}
-					continue
+				if err != nil {
+					q.letGo(w)
+				}
+				if err == errIdle {
+					q.flush(w)
+				}
+				if err == errIdle || err == errHurry {
+					err = q.grasp(w, h)
 				}
 				if err != nil {
-					q.in.target.Unpin()
 					return 0, err
 				}
 				direct += n
@@ -120,7 +101,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 			to = to[n:]
 		}
 	}
-	q.in.target.Unpin()
+	q.letGo(w)
 	clear(q.in.pieces)
 	if w.tcp == nil {
 		staged, direct = staged+direct, 0
@@ -128,6 +109,37 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	q.dev.stats.receivedStaged.Add(int64(staged))
 	q.dev.stats.receivedDirect.Add(int64(direct))
 	return sum, nil
+}
+
+// grasp pins the target of a segment, of which more than a copy's time may be
+// spent in reading.
+func (q *queuePair) grasp(w *wire, h *segment.Header) error {
+	q.mu.Lock()
+	if q.ending {
+		q.mu.Unlock()
+		return errCut
+	}
+	q.busy++
+	q.mu.Unlock()
+	w.placing.Store(true)
+	if q.in.target.Pin() {
+		return nil
+	}
+	w.placing.Store(false)
+	q.mu.Lock()
+	defer q.mu.Deliver()
+	err := q.targetGone(h)
+	q.leave()
+	return err
+}
+
+// letGo ends that.
+func (q *queuePair) letGo(w *wire) {
+	q.in.target.Unpin()
+	w.placing.Store(false)
+	q.mu.Lock()
+	q.leave()
+	q.release()
 }
 
 // targetGone ends the connection because a region that a segment was to go to is

@@ -14,15 +14,17 @@ import (
 // for the peer.
 //
 // Two things make messages share a write, where each write costs more than all
-// else. While the reader has whole messages before it, what is posted in answer
-// waits until it has seen them all (cork). And who posts again before anything
+// else. While the reader has whole messages before it, or answers to our Reads come
+// without a pause, completions are not notified of, and what is posted waits, until it
+// has seen them all (cork). And who posts again before anything
 // came from the peer, or did so the time before, leaves it to the writer, which
 // runs when he waits or another processor is free: so a message and its answer
 // never wait for a goroutine, and a stream of them is gathered.
 
 const (
-	inlineRounds = 4  // writes that one who posts does for others
-	corkSegments = 64 // segments that the reader looks at before it sends
+	inlineRounds = 4       // writes that one who posts does for others
+	corkSegments = 64      // segments that the reader looks at before it sends
+	corkShare    = 4 << 10 // bytes of payload that count as one more
 )
 
 // kick makes sure that what can be sent is. mu is held, and may be free for a
@@ -64,6 +66,13 @@ func (q *queuePair) uncork() {
 		q.in.cork, q.corked = 0, false
 		q.push(true)
 	}
+}
+
+// cork holds back what is posted, and notifications, as the reader has more before
+// it. n is the payload that it has just placed. mu is held.
+func (q *queuePair) cork(n int) {
+	q.corked = true
+	q.in.cork += 1 + n/corkShare
 }
 
 // release frees mu. While the reader holds back what is posted it holds back notifications too.

@@ -108,19 +108,17 @@ func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error
 
 // segment takes the next segment off the stream.
 func (q *queuePair) segment(w *wire) error {
-	if c := q.in.cork; c >= corkSegments || c > 0 && !w.ahead() {
-		q.mu.Lock()
-		q.uncork()
-		q.mu.Deliver()
+	if c := q.in.cork; c >= corkSegments || c > 0 && !w.eager && !w.ahead() {
+		q.flush(w)
 	}
 	w.within(w.due())
-	if _, err := w.need(1); err != nil {
+	if _, err := q.need(w, 1); err != nil {
 		return err
 	}
 	if !w.ahead() {
 		w.within(time.Now().Add(q.dev.cfg.SegmentTimeout))
 	}
-	b, err := w.need(segment.PrefixSize)
+	b, err := q.need(w, segment.PrefixSize)
 	if err != nil {
 		return unexpected(err)
 	}
@@ -128,7 +126,7 @@ func (q *queuePair) segment(w *wire) error {
 	if err != nil {
 		return err
 	}
-	if b, err = w.need(size); err != nil {
+	if b, err = q.need(w, size); err != nil {
 		return unexpected(err)
 	}
 	var h segment.Header
@@ -140,7 +138,7 @@ func (q *queuePair) segment(w *wire) error {
 	}
 	w.brought += int64(h.Payload())
 	size += h.Control()
-	if b, err = w.need(size); err != nil {
+	if b, err = q.need(w, size); err != nil {
 		return unexpected(err)
 	}
 	if err := q.keep(&h, b[size-h.Control():]); err != nil {
@@ -154,12 +152,38 @@ func (q *queuePair) segment(w *wire) error {
 	}
 	q.show(&h)
 	q.mu.Lock()
-	defer q.mu.Deliver()
+	defer q.release()
 	if q.ending {
 		return errCut
 	}
 	q.heard()
-	return q.commit(&h)
+	if err := q.commit(&h); err != nil {
+		return err
+	}
+	if q.corked || h.End && q.reads.len() > 0 { // another answer is on its way, or here
+		w.eager = true
+		q.cork(h.Payload())
+	}
+	return nil
+}
+
+// need is wire's, which waits for bytes only when nobody else waits for what came
+// before them.
+func (q *queuePair) need(w *wire, n int) ([]byte, error) {
+	b, err := w.need(n)
+	if err == errIdle {
+		q.flush(w)
+		b, err = w.need(n)
+	}
+	return b, err
+}
+
+// flush ends what the reader held back.
+func (q *queuePair) flush(w *wire) {
+	w.eager = false
+	q.mu.Lock()
+	q.uncork()
+	q.mu.Deliver()
 }
 
 // leastRate is what an open message must bring, in bytes a second (RFC 5042

@@ -91,7 +91,8 @@ func (w *wire) readSome(fd uintptr) bool {
 		case a.err == syscall.EINTR:
 		case a.err == syscall.EAGAIN:
 			w.narrow()
-			return false
+			a.n, a.err = 0, errIdle
+			return w.eager
 		case a.err != nil:
 			a.n, a.err = 0, os.NewSyscallError("read", a.err)
 			return true

@@ -40,6 +40,7 @@ type wire struct {
 	buf     []byte
 	r, w    int       // buf[r:w] was read ahead
 	bulk    bool      // the last segment was a long one: read ahead with care
+	eager   bool      // others wait for what came: do not wait for more (errIdle)
 	armed   time.Time // the deadline that the connection has, if any
 	limit   time.Time // the one that holds now, if any
 	stream  segment.Stream
@@ -68,6 +69,7 @@ var past = time.Unix(1, 0)
 var (
 	errCut   = errors.New("connection is ending")
 	errHurry = errors.New("memory is wanted back")
+	errIdle  = errors.New("nothing more has come")
 	errSlow  = errors.New("peer is too slow")
 )
 
@@ -132,7 +134,8 @@ func (w *wire) within(limit time.Time) { w.limit = limit }
 // read reads some bytes to dst, and if there are more at most room of them to the
 // empty input: always if dst is nil, otherwise where one system call can do both.
 // The answer counts those in dst, or all if it is nil. holding says that dst is
-// registered memory, to be let go of (errHurry) when somebody wants it back.
+// registered memory, to be let go of (errHurry) when somebody wants it back. If
+// eager is set it does not wait: errIdle.
 func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 	for {
 		if !w.armed.Equal(w.limit) && (!w.limit.IsZero() || w.armed.Equal(past)) {
@@ -152,6 +155,8 @@ func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 		}
 		if room > 0 && w.raw != nil && (dst == nil || holding && canScatter) {
 			n, err = w.arrive(dst, room)
+		} else if w.eager {
+			return 0, errIdle
 		} else {
 			n, err = w.conn.Read(dst)
 		}
