@@ -18,7 +18,8 @@ import (
 type Conn struct {
 	set     settings
 	pd      verbs.ProtectionDomain // of its own, so that its keys work on no other connection (R8)
-	cq      verbs.CompletionQueue
+	cq      verbs.CompletionQueue  // of Receives
+	sendCQ  verbs.CompletionQueue
 	qp      verbs.QueuePair
 	pool    *mrpool.Pool
 	memory  []*mrpool.Buffer // of Receives, and of the send buffer that is not lent
@@ -72,11 +73,14 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes})
-	if c.cq, err = dev.CreateCQ(set.SendQueue+recvs, c.notify); err != nil {
+	if c.cq, err = dev.CreateCQ(recvs, c.notify); err != nil {
+		return nil, err
+	}
+	if c.sendCQ, err = dev.CreateCQ(set.SendQueue, c.notifySent); err != nil {
 		return nil, err
 	}
 	if c.qp, err = c.pd.CreateQP(verbs.QPConfig{
-		SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: recvs,
+		SendCQ: c.sendCQ, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: recvs,
 		MaxSendSGE: 1, MaxRecvSGE: 1, Notify: c.lost,
 	}); err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	for range set.calls {
 		c.slots <- &slot{done: make(chan struct{}, 1)}
 	}
-	c.poll = true // arms the completion queue
+	c.look = true // arms the completion queue
 	c.post(engine.Event{Kind: engine.EventStart})
 	return c, nil
 }
@@ -192,8 +196,10 @@ func (c *Conn) free() error {
 	if c.pool != nil {
 		errs = append(errs, c.pool.Close())
 	}
-	if c.cq != nil {
-		errs = append(errs, c.cq.Close())
+	for _, cq := range []verbs.CompletionQueue{c.sendCQ, c.cq} {
+		if cq != nil {
+			errs = append(errs, cq.Close())
+		}
 	}
 	if c.pd != nil {
 		errs = append(errs, c.pd.Close())

@@ -1,6 +1,7 @@
 package rdmaio
 
 import (
+	"cmp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -20,8 +21,12 @@ type driver struct {
 	idle    sync.Cond // running became false
 	queue   []engine.Event
 	spare   []engine.Event // the queue before, when it is empty again
-	poll    bool           // completions may be waiting
+	look    bool           // completions may be waiting
 	running bool
+
+	// The completion queues will tell when something comes: that of Receives, and that of the send queue.
+	armed, sendsArmed bool
+
 	stopped bool
 	busy    int // Requests delivered and not released
 
@@ -32,8 +37,9 @@ type driver struct {
 	engine *engine.Engine
 	wcs    [32]verbs.WC
 	events []engine.Event
+	await  bool // somebody waits for the send queue
 	timer  *time.Timer
-	armed  atomic.Bool   // the timer is running
+	timing atomic.Bool   // the timer is running
 	due    time.Duration // for when
 }
 
@@ -73,15 +79,20 @@ func (c *Conn) postCall(ev engine.Event) {
 	c.run()
 }
 
-// notify is the completion queue's. It runs on a goroutine of the provider, or on
+// notify is that of the completion queue of Receives. It runs on a goroutine of the provider, or on
 // that of whoever posted, maybe our own: then the runner is further up its stack.
-func (c *Conn) notify() {
+func (c *Conn) notify() { c.arrived(&c.armed) }
+
+// notifySent is that of the completion queue of the send queue.
+func (c *Conn) notifySent() { c.arrived(&c.sendsArmed) }
+
+func (c *Conn) arrived(armed *bool) {
 	c.mu.Lock()
 	if c.stopped {
 		c.mu.Unlock()
 		return
 	}
-	c.poll = true
+	*armed, c.look = false, true
 	c.run()
 }
 
@@ -113,23 +124,32 @@ func (c *Conn) run() {
 // serve is the runner's loop; false if it came to the end, where mu is unlocked
 // and nobody running, true if it had enough. mu is locked before and unlocked after.
 func (c *Conn) serve(rounds int) (more bool) {
-	for ; len(c.queue) > 0 || c.poll; rounds-- {
+	for ; len(c.queue) > 0 || c.look; rounds-- {
 		if rounds == 0 {
 			c.mu.Unlock()
 			return true
 		}
-		batch, poll := c.queue, c.poll
-		c.queue, c.spare, c.poll = c.spare[:0], nil, false
+		batch, look := c.queue, c.look
+		c.queue, c.spare, c.look = c.spare[:0], nil, false
+		arm, armSends := look && !c.armed, c.await && !c.sendsArmed
+		c.armed, c.sendsArmed = c.armed || arm, c.sendsArmed || armSends
 		c.mu.Unlock()
-		if len(batch) > 0 {
+		events, again := c.events[:0], false
+		if look {
+			events, again = c.gather(events, arm, armSends)
+		}
+		if len(events) == 0 {
 			c.step(batch)
-			clear(batch)
+		} else {
+			events = append(events, batch...)
+			c.step(events)
+			clear(events)
+			c.events = events
 		}
-		if poll {
-			c.drain()
-		}
+		clear(batch)
 		c.mu.Lock()
 		c.spare = batch[:0]
+		c.look = c.look || again || c.await && !c.sendsArmed
 	}
 	c.running = false
 	c.stats = c.engine.Stats()
@@ -138,36 +158,38 @@ func (c *Conn) serve(rounds int) (more bool) {
 	return false
 }
 
-// drain takes what the completion queue has, in the way that misses nothing
-// (see verbs.CompletionQueue).
-func (c *Conn) drain() {
-	for armed := false; ; {
-		n, err := c.cq.Poll(c.wcs[:])
-		switch {
-		case err != nil:
-			c.step([]engine.Event{{Kind: engine.EventBroken, Err: err}})
-			return
-		case n > 0:
-			c.events = c.events[:0]
-			for i := range n {
-				c.events = append(c.events, engine.Event{Kind: engine.EventCompletion, WC: c.wcs[i]})
-			}
-			c.step(c.events)
-		case armed:
-			return
-		default:
-			if err := c.cq.Arm(false); err != nil {
-				c.step([]engine.Event{{Kind: engine.EventBroken, Err: err}})
-				return
-			}
-			armed = true
-		}
+// gather appends what the completion queues have. They are armed first, if they are not, and looked into then, so that
+// nothing is missed (see verbs.CompletionQueue). That of the send queue is armed only while somebody waits for it: mostly
+// nobody does, and what is in it comes along with what the peer has sent. again says that there may be more.
+func (c *Conn) gather(events []engine.Event, arm, armSends bool) (_ []engine.Event, again bool) {
+	var err error
+	if armSends {
+		err = c.sendCQ.Arm(false)
 	}
+	if arm && err == nil {
+		err = c.cq.Arm(false)
+	}
+	n, got := 0, 0
+	if err == nil {
+		n, err = c.sendCQ.Poll(c.wcs[:])
+	}
+	if err == nil && n < len(c.wcs) {
+		got, err = c.cq.Poll(c.wcs[n:])
+		n += got
+	}
+	for i := range n {
+		events = append(events, engine.Event{Kind: engine.EventCompletion, WC: c.wcs[i]})
+	}
+	if err != nil {
+		return append(events, engine.Event{Kind: engine.EventBroken, Err: err}), false
+	}
+	return events, n == len(c.wcs)
 }
 
 // step runs the engine and does what it says, in that order.
 func (c *Conn) step(events []engine.Event) {
 	f := c.engine.Step(time.Since(c.start), events)
+	c.await = f.Await
 	if len(f.Recvs) > 0 {
 		if _, err := c.qp.PostRecv(f.Recvs); err != nil {
 			c.refused(err)
@@ -176,6 +198,9 @@ func (c *Conn) step(events []engine.Event) {
 	if len(f.Sends) > 0 {
 		if _, err := c.qp.PostSend(f.Sends); err != nil {
 			c.refused(err)
+			for _, r := range f.Release {
+				r.Err = cmp.Or(r.Err, err) // its answer may be among them
+			}
 		}
 	}
 	if f.Fail != nil {
@@ -220,15 +245,18 @@ func (c *Conn) refused(err error) {
 // wake arms the timer if it is not, or for later. A deadline that moved later since is
 // seen when it fires: so a busy connection touches the timer once in a while only.
 func (c *Conn) wake(at time.Duration) {
-	if c.armed.Load() && c.due <= at {
+	if c.timing.Load() && c.due <= at {
 		return
 	}
-	c.armed.Store(true)
+	c.timing.Store(true)
 	c.due = at
 	in := at - time.Since(c.start)
 	if c.timer == nil {
 		c.timer = time.AfterFunc(in, func() {
-			c.armed.Store(false)
+			c.timing.Store(false)
+			c.mu.Lock()
+			c.look = true // what is complete is not late
+			c.mu.Unlock()
 			c.post(engine.Event{Kind: engine.EventTimer})
 		})
 		return

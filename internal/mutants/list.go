@@ -77,6 +77,8 @@ var mutants = []mutant{
 	{"the send queue may overflow", postFile, "return e.sqUsed+n <= e.cfg.SendWRs &&", "return e.sqUsed < e.cfg.SendWRs &&", engineTests},
 	{"a send buffer is free too early", postFile, "	e.sends.take()\n	return buf, n, nil", "	return buf, n, nil", engineTests},
 	{"a send buffer that was given back is used on", "rdmaio/internal/engine/borrow.go", "			e.eff.Return = append(e.eff.Return, b)\n			continue\n", "			e.eff.Return = append(e.eff.Return, b)\n", engineTests},
+	{"nobody waits for RDMA Reads to be over", engineFile, "e.eff.Await = e.awaited > 0 || e.stuck", "e.eff.Await = e.stuck", engineTests},
+	{"nobody waits for room in the send queue", engineFile, "e.eff.Await = e.awaited > 0 || e.stuck", "e.eff.Await = e.awaited > 0", engineTests},
 	{"a lost connection keeps its send buffers", engineFile, "	e.returnAll()\n", "", engineTests},
 	{"the pads of a message are what was there", assembleFile, "			clear(to) // R314\n", "			_ = to // R314\n", engineTests},
 	{"a lost request is not given back", engineFile, "	for _, q := range []*queue[*Request]{&e.answers, &e.pulls} {", "	for _, q := range []*queue[*Request]{&e.pulls} {", engineTests},

@@ -100,5 +100,5 @@ type Stats struct {
 	Waiting         int // Calls that wait for a credit, and answers for room in the send queue
 	DonesDue        int // Replies that the peer is still to read
 	PostedRecvs     int // Receives
-	SendQueueFilled int // entries of the send queue in use
+	SendQueueFilled int // entries of the send queue in use, or not known to be free
 }

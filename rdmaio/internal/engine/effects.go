@@ -26,6 +26,10 @@ type Effects struct {
 	// Borrow is how many send buffers would be of use besides those that there are: EventBuffers is to follow, once.
 	Borrow int
 
+	// Await says that completions of the send queue are wanted as they come. Otherwise they may be
+	// brought with the next Receive, or with EventTimer: before it, in the same Step.
+	Await bool
+
 	// Deadline is when EventTimer is wanted, on the clock of Step; 0 is never.
 	Deadline time.Duration
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -42,6 +43,8 @@ type Engine struct {
 	turn    uint64 // given to who waits for room
 	seq     uint64
 	chains  queue[chain] // posted, oldest first
+	awaited int          // of them, those that somebody waits for
+	stuck   bool         // something waits for room
 	recvSGL []verbs.SGE  // one for each Receive
 	sges    []verbs.SGE  // of Effects.Sends
 
@@ -118,6 +121,7 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.event(&events[i])
 	}
 	e.pump()
+	e.eff.Await = e.awaited > 0 || e.stuck
 	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
 		e.wake(e.chains.at(0).deadline)
 	}
@@ -218,6 +222,9 @@ func (e *Engine) end(err error) {
 	}
 	e.open, e.ended = false, err
 	e.eff.Recvs, e.eff.Sends = e.eff.Recvs[:0], e.eff.Sends[:0]
+	for _, r := range e.eff.Release {
+		r.Err = cmp.Or(r.Err, err) // its answer may be one of those that are not posted now
+	}
 	e.eff.Fail = err
 	e.eff.Borrow, e.eff.Deadline = 0, 0
 	e.abandonCalls()
@@ -245,7 +252,7 @@ func (e *Engine) end(err error) {
 		e.lose(r)
 	}
 	e.due = nil
-	e.sqUsed = 0
+	e.sqUsed, e.awaited, e.stuck = 0, 0, false
 }
 
 // lose releases a request whose answer will not be sent.

@@ -29,6 +29,7 @@ type bench struct {
 	out  []*engine.Request // released
 	fail error
 	at   time.Duration
+	wait bool // Effects.Await
 
 	mem      [][]byte         // of send buffers, by the offset in their elements
 	borrow   int              // Effects.Borrow, not answered
@@ -122,7 +123,7 @@ func (b *bench) step(events ...engine.Event) {
 		b.mem[buf.Offset] = nil // whoever uses it now fails
 		b.returned = append(b.returned, buf)
 	}
-	b.at = f.Deadline
+	b.at, b.wait = f.Deadline, f.Await
 	var next []engine.Event
 	for _, r := range f.Sinks {
 		r.Sink = engine.Buffer{Bytes: bytes.Repeat([]byte{0xa5}, r.SinkSize)}

@@ -12,6 +12,7 @@ import (
 // before (R283): who is first and has no room stops all others. Only a Call
 // that has no credit is passed by.
 func (e *Engine) pump() {
+	e.stuck = false
 	for e.open {
 		calls, answers := e.waiting.len() > 0 && e.credit.Free(), e.answers.len() > 0
 		if calls && answers {
@@ -19,14 +20,14 @@ func (e *Engine) pump() {
 		}
 		switch {
 		case calls:
-			if !e.room(1, true) {
+			if e.stuck = !e.room(1, true); e.stuck {
 				e.borrow()
 				return
 			}
 			e.sendCall(e.waiting.pop())
 		case answers:
 			r := *e.answers.at(0)
-			if !e.room(r.need()) {
+			if e.stuck = !e.room(r.need()); e.stuck {
 				e.borrow()
 				return
 			}
@@ -65,6 +66,9 @@ func (e *Engine) room(n int, message bool) bool {
 // begin opens a chain of n requests and returns its id.
 func (e *Engine) begin(n int, buf *Buffer, r *Request, pull bool) uint64 {
 	e.seq++
+	if r != nil {
+		e.awaited++
+	}
 	e.sqUsed += n
 	e.chains.push(chain{id: e.seq, wrs: n, buf: buf, req: r, pull: pull, deadline: e.now + e.cfg.ChainTimeout})
 	return e.seq
@@ -110,6 +114,9 @@ func (e *Engine) sent(wc *verbs.WC) {
 	e.sqUsed -= c.wrs
 	if c.buf != nil {
 		e.sends.put(c.buf)
+	}
+	if c.req != nil {
+		e.awaited--
 	}
 	switch {
 	case c.req == nil:

@@ -204,7 +204,12 @@ func (e *Engine) send(r *Request) {
 	}
 	e.stats.Sent++
 	e.expect(r)
-	id := e.begin(len(r.transfers)+1, buf, r, false)
+	waits := r
+	if len(r.transfers) == 0 && !r.posted {
+		waits = nil // all of it was copied: what the handler gave is its own again
+		e.eff.Release = append(e.eff.Release, r)
+	}
+	id := e.begin(len(r.transfers)+1, buf, waits, false)
 	for i := range r.transfers {
 		t := &r.transfers[i]
 		e.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)

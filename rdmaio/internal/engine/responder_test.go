@@ -86,7 +86,7 @@ func TestReplyChunk(t *testing.T) {
 	b.logged()
 	b.answer(engine.Answer{Long: verbs.SGE{Length: 0x80}})
 	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}})
-	if diff := cmp.Diff("recv 0\nwrite 128 bytes key 0xcc at 0x4000 none\nsend 48 bytes signaled|solicited\nrecv 1\nsend 60 bytes signaled|solicited\n", b.logged()); diff != "" {
+	if diff := cmp.Diff("recv 0\nwrite 128 bytes key 0xcc at 0x4000 none\nsend 48 bytes signaled|solicited\nrecv 1\nsend 60 bytes signaled|solicited\nrelease 0xcafe0001: <nil>\n", b.logged()); diff != "" {
 		t.Error(diff)
 	}
 	for i, want := range []string{

@@ -240,7 +240,7 @@ func TestReverseKeys(t *testing.T) {
 	b.receive(0, unhex(t, "cafe0001 00000001 00000020 00000000 00000000 "+writeKey+"00000000 "+rpcCall))
 	b.logged()
 	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}})
-	if diff := cmp.Diff("recv 0\nsend 64 bytes signaled|solicited\n", b.logged()); diff != "" {
+	if diff := cmp.Diff("recv 0\nsend 64 bytes signaled|solicited\nrelease 0xcafe0001: <nil>\n", b.logged()); diff != "" {
 		t.Error(diff)
 	}
 	mine := call(1)

@@ -28,8 +28,10 @@ type end struct {
 	wcs     []verbs.WC
 	lastWC  time.Duration
 	moving  bool
-	reading int  // RDMA Reads in sq
-	gone    bool // it has ended: nothing touches its memory
+	reading int        // RDMA Reads in sq
+	gone    bool       // it has ended: nothing touches its memory
+	await   bool       // the engine wants completions of the send queue as they come
+	left    []verbs.WC // of those, not looked at
 	timer   time.Duration
 	lent    int // send buffers that the engine borrowed
 	regions map[uint32]*region
@@ -103,6 +105,9 @@ func (e *end) step(events ...engine.Event) {
 		e.w.fail("%v wants something of a connection that it ended", e.name)
 	}
 	e.rq = append(e.rq, f.Recvs...)
+	if e.await = f.Await; e.await && len(e.left) > 0 {
+		e.w.after(e.w.soon(), e.name+" polls", e.poll)
+	}
 	for i := range f.Sends {
 		e.w.note("%s: %v %d bytes key %#x", e.name, f.Sends[i].Opcode, f.Sends[i].SGL[0].Length, f.Sends[i].RKey)
 	}
@@ -140,7 +145,7 @@ func (e *end) step(events ...engine.Event) {
 		e.timer = f.Deadline
 		e.w.after(f.Deadline-e.w.now, e.name+" timer", func() {
 			if !e.gone {
-				e.step(engine.Event{Kind: engine.EventTimer})
+				e.step(append(e.look(), engine.Event{Kind: engine.EventTimer})...)
 			}
 		})
 	}
@@ -148,7 +153,7 @@ func (e *end) step(events ...engine.Event) {
 
 // end is what disconnecting does.
 func (e *end) end(why error) {
-	e.gone, e.sq, e.rq, e.wcs = true, nil, nil, nil
+	e.gone, e.sq, e.rq, e.wcs, e.left = true, nil, nil, nil, nil
 	e.w.note("%s ends: %v", e.name, why)
 	l := e.link
 	if errors.Is(why, engine.ErrNoDone) && !l.noDone {

@@ -183,8 +183,22 @@ func (w *world) clean(b []byte) {
 
 var stale = bytes.Repeat([]byte{poison}, 8)
 
-// complete brings a completion: those of an end come in their order.
+// look takes completions of the send queue that nobody waited for.
+func (e *end) look() (list []engine.Event) {
+	for _, wc := range e.left {
+		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: wc})
+	}
+	e.left = nil
+	return list
+}
+
+// complete brings a completion: those of an end come in their order, but those of the send queue only with others
+// while the engine does not wait for them.
 func (e *end) complete(wc verbs.WC) {
+	if wc.Opcode != verbs.WCRecv && !e.await && len(e.wcs) == 0 {
+		e.left = append(e.left, wc)
+		return
+	}
 	d := e.w.soon()
 	if e.w.chance(LateWC) {
 		d += time.Duration(e.w.rng.IntN(int(chainTimeout / 8)))
@@ -196,11 +210,13 @@ func (e *end) complete(wc verbs.WC) {
 
 // poll hands over the oldest completions, one or more, as it happens.
 func (e *end) poll() {
-	if e.gone || len(e.wcs) == 0 {
+	if e.gone || len(e.wcs)+len(e.left) == 0 {
 		return
 	}
-	n := 1 + e.w.rng.IntN(len(e.wcs))
-	var list []engine.Event
+	n, list := 0, e.look()
+	if len(e.wcs) > 0 {
+		n = 1 + e.w.rng.IntN(len(e.wcs))
+	}
 	for _, wc := range e.wcs[:n] {
 		if wc.Opcode == verbs.WCRecv && wc.Status == verbs.StatusSuccess {
 			e.account.receive(e.peer.parse(e.recv[wc.WRID].bytes[:wc.ByteLen]))
