@@ -85,24 +85,18 @@ func generatedCodecs(m Message) ([]Codec, error) {
 
 // visitHeader sums up the segments of a header.
 func visitHeader(b []byte) (int, error) {
-	n, err := (*rpcrdma1.Message)(nil).CheckXDR(b)
-	if err != nil {
-		return 0, err
-	}
 	var sum int
-	lists, ok := rpcrdma1.MessageView(b[:n]).Body().Msg()
-	if !ok {
-		return 0, nil
-	}
-	for _, r := range lists.Reads() {
+	scan := rpcrdma1.ScanMessage(b)
+	for r := range scan.BodyMsgReads() {
 		sum += int(r.Position()) + visitSegment(r.Target())
 	}
-	for _, w := range lists.Writes() {
+	for w := range scan.BodyMsgWrites() {
 		for _, s := range w.Target() {
 			sum += visitSegment(s)
 		}
 	}
-	return sum, nil
+	_, err := scan.End()
+	return sum, err
 }
 
 func visitSegment(s rpcrdma1.SegmentView) int {
@@ -112,11 +106,10 @@ func visitSegment(s rpcrdma1.SegmentView) int {
 // visitListing sums up the names' lengths and the numbers of a listing.
 func visitListing(b []byte) (int, error) {
 	var sum int
-	for e, err := range dirplus.EachReplyListingEntries(b) {
-		if err != nil {
-			return 0, err
-		}
+	scan := dirplus.ScanReply(b)
+	for e := range scan.ListingEntries() {
 		sum += len(e.Name()) + int(e.ID())
 	}
-	return sum, nil
+	_, err := scan.End()
+	return sum, err
 }

@@ -37,13 +37,12 @@ func compoundCodec(c *Codec, wire []byte, enc *xdr.Encoder, dec *xdr.Decoder) er
 // to know first.
 func visitCompound(b []byte) (int, error) {
 	var sum int
-	for op, err := range nfs4.EachCompound4ArgsArgarray(b) {
-		if err != nil {
-			return 0, err
-		}
+	scan := nfs4.ScanCompound4Args(b)
+	for op := range scan.Argarray() {
 		sum += int(op.Argop())
 	}
-	return sum, nil
+	_, err := scan.End()
+	return sum, err
 }
 
 // envelopeCodec is the same of envelope.x.

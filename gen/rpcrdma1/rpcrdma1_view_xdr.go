@@ -315,749 +315,460 @@ func (v MessageView) Body() BodyView {
 	return BodyView(v[12:])
 }
 
-// EachMessageBodyMsgReads iterates over [Message].Body.Msg.Reads of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyMsgReads(b []byte) iter.Seq2[ReadChunkView, error] {
-	return func(yield func(ReadChunkView, error) bool) {
-		if _, err := walkMessageBodyMsgReads(new(xdr.Checker), b, 0, yield); err != nil {
-			var none ReadChunkView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyMsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
-		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			from := off
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			if !yield(ReadChunkView(b[from:off-4:off-4]), nil) {
-				return off, nil
-			}
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
-		}
-	case ProcNomsg:
-	case ProcMsgp:
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
+// MessageScan reads the lists of a Message in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type MessageScan struct {
+	in xdr.Scan
 }
 
-// EachMessageBodyMsgWrites iterates over [Message].Body.Msg.Writes of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyMsgWrites(b []byte) iter.Seq2[WriteChunkView, error] {
-	return func(yield func(WriteChunkView, error) bool) {
-		if _, err := walkMessageBodyMsgWrites(new(xdr.Checker), b, 0, yield); err != nil {
-			var none WriteChunkView
-			yield(none, err)
-		}
-	}
+// ScanMessage begins a scan of the Message at the front of b.
+func ScanMessage(b []byte) MessageScan {
+	return MessageScan{in: xdr.Scan{B: b}}
 }
-func walkMessageBodyMsgWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+
+// BodyMsgReads gives the elements of Body.Msg.Reads.
+func (s *MessageScan) BodyMsgReads() iter.Seq[ReadChunkView] {
+	return func(yield func(ReadChunkView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
+				s.in.Fail()
+				return
 			}
 			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
+			another = binary.BigEndian.Uint32(w[20:24])
 			off += 24
-			i++
+			if !yield(ReadChunkView(w[0:20:20])) {
+				s.in.Off = off - 4
+				return
+			}
 		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+		if another != 0 {
+			s.in.Fail()
+			return
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// BodyMsgWrites gives the elements of Body.Msg.Writes.
+func (s *MessageScan) BodyMsgWrites() iter.Seq[WriteChunkView] {
+	return func(yield func(WriteChunkView) bool) {
+		if s.in.At != 2 && !s.pass(2) {
+			return
 		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
 			from := off
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				s.in.Fail()
+				return
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				s.in.Fail()
+				return
 			}
 			off += int(n) * 16
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+				s.in.Fail()
+				return
 			}
 			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
+			another = binary.BigEndian.Uint32(w[0:4])
 			off += 4
-			if !yield(WriteChunkView(b[from:off-4:off-4]), nil) {
-				return off, nil
+			if !yield(WriteChunkView(b[from : off-4 : off-4])) {
+				s.in.Off = off - 4
+				return
 			}
-			i2++
 		}
-		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+		if another != 0 {
+			s.in.Fail()
+			return
 		}
-	case ProcNomsg:
-	case ProcMsgp:
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
-}
-
-// EachMessageBodyMsgReplyTarget iterates over [Message].Body.Msg.Reply.Target of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyMsgReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
-	return func(yield func(SegmentView, error) bool) {
-		if _, err := walkMessageBodyMsgReplyTarget(new(xdr.Checker), b, 0, yield); err != nil {
-			var none SegmentView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyMsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+			s.in.Fail()
+			return
 		}
 		w := b[off : off+4 : off+4]
 		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			i++
+		if more > 1 {
+			s.in.Fail()
+			return
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			s.in.Off, s.in.At = off, 3
+		} else {
+			s.in.Off, s.in.At = off, 14
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+	}
+}
+
+// BodyMsgReplyTarget gives the elements of Body.Msg.Reply.Target.
+func (s *MessageScan) BodyMsgReplyTarget() iter.Seq[SegmentView] {
+	return func(yield func(SegmentView) bool) {
+		if s.in.At != 3 && !s.pass(3) {
+			return
 		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 16
+			left--
+			if !yield(SegmentView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 14
+	}
+}
+
+// BodyNomsgReads gives the elements of Body.Nomsg.Reads.
+func (s *MessageScan) BodyNomsgReads() iter.Seq[ReadChunkView] {
+	return func(yield func(ReadChunkView) bool) {
+		if s.in.At != 5 && !s.pass(5) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			if xdr.Lacks(b, off, 24) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+24 : off+24]
+			another = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			if !yield(ReadChunkView(w[0:20:20])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
+		s.in.Off, s.in.At = off, 6
+	}
+}
+
+// BodyNomsgWrites gives the elements of Body.Nomsg.Writes.
+func (s *MessageScan) BodyNomsgWrites() iter.Seq[WriteChunkView] {
+	return func(yield func(WriteChunkView) bool) {
+		if s.in.At != 6 && !s.pass(6) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			from := off
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				s.in.Fail()
+				return
 			}
 			w := b[off : off+4 : off+4]
 			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				s.in.Fail()
+				return
 			}
 			off += int(n) * 16
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+				s.in.Fail()
+				return
 			}
 			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
+			another = binary.BigEndian.Uint32(w[0:4])
 			off += 4
-			i2++
+			if !yield(WriteChunkView(b[from : off-4 : off-4])) {
+				s.in.Off = off - 4
+				return
+			}
 		}
-		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+		if another != 0 {
+			s.in.Fail()
+			return
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
+			s.in.Fail()
+			return
 		}
-		w = b[off : off+4 : off+4]
-		more3 := binary.BigEndian.Uint32(w[0:4])
+		w := b[off : off+4 : off+4]
+		more := binary.BigEndian.Uint32(w[0:4])
 		off += 4
-		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
+		if more > 1 {
+			s.in.Fail()
+			return
 		}
-		if more3 != 0 {
+		if more != 0 {
+			s.in.Off, s.in.At = off, 7
+		} else {
+			s.in.Off, s.in.At = off, 14
+		}
+	}
+}
+
+// BodyNomsgReplyTarget gives the elements of Body.Nomsg.Reply.Target.
+func (s *MessageScan) BodyNomsgReplyTarget() iter.Seq[SegmentView] {
+	return func(yield func(SegmentView) bool) {
+		if s.in.At != 7 && !s.pass(7) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 16
+			left--
+			if !yield(SegmentView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 14
+	}
+}
+
+// BodyMsgpReads gives the elements of Body.Msgp.Reads.
+func (s *MessageScan) BodyMsgpReads() iter.Seq[ReadChunkView] {
+	return func(yield func(ReadChunkView) bool) {
+		if s.in.At != 9 && !s.pass(9) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			if xdr.Lacks(b, off, 24) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+24 : off+24]
+			another = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			if !yield(ReadChunkView(w[0:20:20])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
+		s.in.Off, s.in.At = off, 10
+	}
+}
+
+// BodyMsgpWrites gives the elements of Body.Msgp.Writes.
+func (s *MessageScan) BodyMsgpWrites() iter.Seq[WriteChunkView] {
+	return func(yield func(WriteChunkView) bool) {
+		if s.in.At != 10 && !s.pass(10) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			from := off
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				s.in.Fail()
+				return
 			}
 			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(w[0:4])
 			off += 4
-			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if uint64(n)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
 			}
-			for range int(n2) {
-				from := off
-				off += 16
-				if !yield(SegmentView(b[from:off:off]), nil) {
-					return off, nil
+			off += int(n) * 16
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w = b[off : off+4 : off+4]
+			another = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if !yield(WriteChunkView(b[from : off-4 : off-4])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
+		if xdr.Lacks(b, off, 4) {
+			s.in.Fail()
+			return
+		}
+		w := b[off : off+4 : off+4]
+		more := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more > 1 {
+			s.in.Fail()
+			return
+		}
+		if more != 0 {
+			s.in.Off, s.in.At = off, 11
+		} else {
+			s.in.Off, s.in.At = off, 14
+		}
+	}
+}
+
+// BodyMsgpReplyTarget gives the elements of Body.Msgp.Reply.Target.
+func (s *MessageScan) BodyMsgpReplyTarget() iter.Seq[SegmentView] {
+	return func(yield func(SegmentView) bool) {
+		if s.in.At != 11 && !s.pass(11) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 16
+			left--
+			if !yield(SegmentView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 14
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *MessageScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			if xdr.Lacks(b, off, 16) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+16 : off+16]
+			kind := Proc(binary.BigEndian.Uint32(w[12:16]))
+			off += 16
+			switch kind {
+			case ProcMsg:
+				s.in.Off, s.in.At = off, 1
+			case ProcNomsg:
+				s.in.Off, s.in.At = off, 5
+			case ProcMsgp:
+				if xdr.Lacks(b, off, 8) {
+					s.in.Fail()
+					return
 				}
-			}
-		}
-	case ProcNomsg:
-	case ProcMsgp:
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
-}
-
-// EachMessageBodyNomsgReads iterates over [Message].Body.Nomsg.Reads of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyNomsgReads(b []byte) iter.Seq2[ReadChunkView, error] {
-	return func(yield func(ReadChunkView, error) bool) {
-		if _, err := walkMessageBodyNomsgReads(new(xdr.Checker), b, 0, yield); err != nil {
-			var none ReadChunkView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyNomsgReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
-		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			from := off
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			if !yield(ReadChunkView(b[from:off-4:off-4]), nil) {
-				return off, nil
-			}
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
-		}
-	case ProcMsgp:
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
-}
-
-// EachMessageBodyNomsgWrites iterates over [Message].Body.Nomsg.Writes of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyNomsgWrites(b []byte) iter.Seq2[WriteChunkView, error] {
-	return func(yield func(WriteChunkView, error) bool) {
-		if _, err := walkMessageBodyNomsgWrites(new(xdr.Checker), b, 0, yield); err != nil {
-			var none WriteChunkView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyNomsgWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
-		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			from := off
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
-			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
-			}
-			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
-			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if !yield(WriteChunkView(b[from:off-4:off-4]), nil) {
-				return off, nil
-			}
-			i2++
-		}
-		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
-		}
-	case ProcMsgp:
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
-}
-
-// EachMessageBodyNomsgReplyTarget iterates over [Message].Body.Nomsg.Reply.Target of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyNomsgReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
-	return func(yield func(SegmentView, error) bool) {
-		if _, err := walkMessageBodyNomsgReplyTarget(new(xdr.Checker), b, 0, yield); err != nil {
-			var none SegmentView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyNomsgReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
-		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
-			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i2)
-			}
-			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
-			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			i2++
-		}
-		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
-		}
-		w = b[off : off+4 : off+4]
-		more3 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
-		}
-		if more3 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
-			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
-			}
-			for range int(n2) {
-				from := off
-				off += 16
-				if !yield(SegmentView(b[from:off:off]), nil) {
-					return off, nil
+				off += 8
+				s.in.Off, s.in.At = off, 9
+			case ProcDone:
+				s.in.Off, s.in.At = off, 14
+			case ProcError:
+				if xdr.Lacks(b, off, 4) {
+					s.in.Fail()
+					return
 				}
-			}
-		}
-	case ProcMsgp:
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
-}
-
-// EachMessageBodyMsgpReads iterates over [Message].Body.Msgp.Reads of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyMsgpReads(b []byte) iter.Seq2[ReadChunkView, error] {
-	return func(yield func(ReadChunkView, error) bool) {
-		if _, err := walkMessageBodyMsgpReads(new(xdr.Checker), b, 0, yield); err != nil {
-			var none ReadChunkView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyMsgpReads(c *xdr.Checker, b []byte, off int, yield func(ReadChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-	case ProcNomsg:
-	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
-		}
-		w := b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			from := off
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			if !yield(ReadChunkView(b[from:off-4:off-4]), nil) {
-				return off, nil
-			}
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
-		}
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
-}
-
-// EachMessageBodyMsgpWrites iterates over [Message].Body.Msgp.Writes of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyMsgpWrites(b []byte) iter.Seq2[WriteChunkView, error] {
-	return func(yield func(WriteChunkView, error) bool) {
-		if _, err := walkMessageBodyMsgpWrites(new(xdr.Checker), b, 0, yield); err != nil {
-			var none WriteChunkView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyMsgpWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-	case ProcNomsg:
-	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
-		}
-		w := b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			from := off
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
-			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
-			}
-			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
-			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if !yield(WriteChunkView(b[from:off-4:off-4]), nil) {
-				return off, nil
-			}
-			i2++
-		}
-		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msgp.Writes")
-		}
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-	}
-	return off, nil
-}
-
-// EachMessageBodyMsgpReplyTarget iterates over [Message].Body.Msgp.Reply.Target of the Message at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMessageBodyMsgpReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
-	return func(yield func(SegmentView, error) bool) {
-		if _, err := walkMessageBodyMsgpReplyTarget(new(xdr.Checker), b, 0, yield); err != nil {
-			var none SegmentView
-			yield(none, err)
-		}
-	}
-}
-func walkMessageBodyMsgpReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
-	}
-	w := b[off : off+16 : off+16]
-	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
-	off += 16
-	switch kind {
-	case ProcMsg:
-	case ProcNomsg:
-	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
-		}
-		w := b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i)
-			}
-			w := b[off : off+24 : off+24]
-			more = binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msgp.Reads")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
-			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i2)
-			}
-			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
-			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			i2++
-		}
-		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msgp.Writes")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
-		}
-		w = b[off : off+4 : off+4]
-		more3 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msgp.Reply")
-		}
-		if more3 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
-			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
-			}
-			for range int(n2) {
-				from := off
-				off += 16
-				if !yield(SegmentView(b[from:off:off]), nil) {
-					return off, nil
+				w := b[off : off+4 : off+4]
+				kind2 := ErrCode(binary.BigEndian.Uint32(w[0:4]))
+				off += 4
+				switch kind2 {
+				case ErrVers:
+					if xdr.Lacks(b, off, 8) {
+						s.in.Fail()
+						return
+					}
+					off += 8
+				case ErrChunk:
+				default:
 				}
+				s.in.Off, s.in.At = off, 14
+			default:
+				s.in.Fail()
+				return
+			}
+		case 1:
+			for range s.BodyMsgReads() {
+			}
+		case 2:
+			for range s.BodyMsgWrites() {
+			}
+		case 3:
+			for range s.BodyMsgReplyTarget() {
+			}
+		case 5:
+			for range s.BodyNomsgReads() {
+			}
+		case 6:
+			for range s.BodyNomsgWrites() {
+			}
+		case 7:
+			for range s.BodyNomsgReplyTarget() {
+			}
+		case 9:
+			for range s.BodyMsgpReads() {
+			}
+		case 10:
+			for range s.BodyMsgpWrites() {
+			}
+		case 11:
+			for range s.BodyMsgpReplyTarget() {
 			}
 		}
-	case ProcDone:
-	case ProcError:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
-	return off, nil
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *MessageScan) Err() error {
+	return s.in.Err((*Message)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *MessageScan) End() (int, error) {
+	if s.in.At != 14 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *MessageScan) rest() (int, error) {
+	if s.pass(14) {
+		return s.in.Off, nil
+	}
+	return (*Message)(nil).CheckXDR(s.in.B)
 }

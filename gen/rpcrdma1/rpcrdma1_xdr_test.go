@@ -220,22 +220,26 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: MessageAmplification,
-			Each: map[string]any{
-				".Body.Msg.Reads":          EachMessageBodyMsgReads,
-				".Body.Msg.Reply.Target":   EachMessageBodyMsgReplyTarget,
-				".Body.Msg.Writes":         EachMessageBodyMsgWrites,
-				".Body.Msgp.Reads":         EachMessageBodyMsgpReads,
-				".Body.Msgp.Reply.Target":  EachMessageBodyMsgpReplyTarget,
-				".Body.Msgp.Writes":        EachMessageBodyMsgpWrites,
-				".Body.Nomsg.Reads":        EachMessageBodyNomsgReads,
-				".Body.Nomsg.Reply.Target": EachMessageBodyNomsgReplyTarget,
-				".Body.Nomsg.Writes":       EachMessageBodyNomsgWrites,
+			Lists: []codectest.List{
+				{Path: ".Body.Msg.Reads", Method: "BodyMsgReads"},
+				{Path: ".Body.Msg.Writes", Method: "BodyMsgWrites"},
+				{Path: ".Body.Msg.Reply.Target", Method: "BodyMsgReplyTarget"},
+				{Path: ".Body.Nomsg.Reads", Method: "BodyNomsgReads"},
+				{Path: ".Body.Nomsg.Writes", Method: "BodyNomsgWrites"},
+				{Path: ".Body.Nomsg.Reply.Target", Method: "BodyNomsgReplyTarget"},
+				{Path: ".Body.Msgp.Reads", Method: "BodyMsgpReads"},
+				{Path: ".Body.Msgp.Writes", Method: "BodyMsgpWrites"},
+				{Path: ".Body.Msgp.Reply.Target", Method: "BodyMsgpReplyTarget"},
 			},
 			Max:  -1,
 			Min:  MessageMinSize,
 			Name: "Message",
 			New: func() codectest.Value {
 				return new(Message)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanMessage(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return MessageView(b)

@@ -316,466 +316,511 @@ func (v PropValView) Data() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
-// EachMsgChunksReads iterates over [Msg].Chunks.Reads of the Msg at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMsgChunksReads(b []byte) iter.Seq2[ReadSegmentView, error] {
-	return func(yield func(ReadSegmentView, error) bool) {
-		if _, err := walkMsgChunksReads(new(xdr.Checker), b, 0, yield); err != nil {
-			var none ReadSegmentView
-			yield(none, err)
-		}
-	}
-}
-func walkMsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegmentView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		from := off
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.Msg:Chunks.Reads[].Position", i)
-		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		if !yield(ReadSegmentView(b[from:off-4:off-4]), nil) {
-			return off, nil
-		}
-		i++
-	}
-	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
-	}
-	return off, nil
+// MsgScan reads the lists of a Msg in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type MsgScan struct {
+	in xdr.Scan
 }
 
-// EachMsgChunksWrites iterates over [Msg].Chunks.Writes of the Msg at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMsgChunksWrites(b []byte) iter.Seq2[WriteChunkView, error] {
-	return func(yield func(WriteChunkView, error) bool) {
-		if _, err := walkMsgChunksWrites(new(xdr.Checker), b, 0, yield); err != nil {
-			var none WriteChunkView
-			yield(none, err)
-		}
-	}
-}
-func walkMsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.Msg:Chunks.Reads[].Position", i)
-		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i++
-	}
-	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
-	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		from := off
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
-		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
-		}
-		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if !yield(WriteChunkView(b[from:off-4:off-4]), nil) {
-			return off, nil
-		}
-		i2++
-	}
-	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Msg:Chunks.Writes")
-	}
-	return off, nil
+// ScanMsg begins a scan of the Msg at the front of b.
+func ScanMsg(b []byte) MsgScan {
+	return MsgScan{in: xdr.Scan{B: b}}
 }
 
-// EachMsgChunksReplyTarget iterates over [Msg].Chunks.Reply.Target of the Msg at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachMsgChunksReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
-	return func(yield func(SegmentView, error) bool) {
-		if _, err := walkMsgChunksReplyTarget(new(xdr.Checker), b, 0, yield); err != nil {
-			var none SegmentView
-			yield(none, err)
+// ChunksReads gives the elements of Chunks.Reads.
+func (s *MsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
+	return func(yield func(ReadSegmentView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			if xdr.Lacks(b, off, 24) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+24 : off+24]
+			another = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			if !yield(ReadSegmentView(w[0:20:20])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// ChunksWrites gives the elements of Chunks.Writes.
+func (s *MsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
+	return func(yield func(WriteChunkView) bool) {
+		if s.in.At != 2 && !s.pass(2) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+4 : off+4]
+			n := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+			off += int(n) * 16
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w = b[off : off+4 : off+4]
+			another = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if !yield(WriteChunkView(b[from : off-4 : off-4])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
+		if xdr.Lacks(b, off, 4) {
+			s.in.Fail()
+			return
+		}
+		w := b[off : off+4 : off+4]
+		more := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more > 1 {
+			s.in.Fail()
+			return
+		}
+		if more != 0 {
+			s.in.Off, s.in.At = off, 3
+		} else {
+			s.in.Off, s.in.At = off, 5
 		}
 	}
 }
-func walkMsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.Msg:Chunks.InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.Msg:Chunks.Reads[].Position", i)
+
+// ChunksReplyTarget gives the elements of Chunks.Reply.Target.
+func (s *MsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
+	return func(yield func(SegmentView) bool) {
+		if s.in.At != 3 && !s.pass(3) {
+			return
 		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i++
-	}
-	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Msg:Chunks.Reads")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
-	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Msg:Chunks.Writes[].Target", i2)
-		}
-		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2++
-	}
-	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Msg:Chunks.Writes")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Reply")
-	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.Msg:Chunks.Reply")
-	}
-	if more3 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Msg:Chunks.Reply.Target")
-		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.Msg:Chunks.Reply.Target")
-		}
-		for range int(n2) {
+		s.in.Left = 0
+		for left > 0 {
 			from := off
 			off += 16
-			if !yield(SegmentView(b[from:off:off]), nil) {
-				return off, nil
+			left--
+			if !yield(SegmentView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 5
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *MsgScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			s.in.Off, s.in.At = off, 1
+		case 1:
+			for range s.ChunksReads() {
+			}
+		case 2:
+			for range s.ChunksWrites() {
+			}
+		case 3:
+			for range s.ChunksReplyTarget() {
 			}
 		}
 	}
-	return off, nil
+	return s.in.At == place
 }
 
-// EachNomsgChunksReads iterates over [Nomsg].Chunks.Reads of the Nomsg at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachNomsgChunksReads(b []byte) iter.Seq2[ReadSegmentView, error] {
-	return func(yield func(ReadSegmentView, error) bool) {
-		if _, err := walkNomsgChunksReads(new(xdr.Checker), b, 0, yield); err != nil {
-			var none ReadSegmentView
-			yield(none, err)
-		}
-	}
-}
-func walkNomsgChunksReads(c *xdr.Checker, b []byte, off int, yield func(ReadSegmentView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		from := off
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.Nomsg:Chunks.Reads[].Position", i)
-		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		if !yield(ReadSegmentView(b[from:off-4:off-4]), nil) {
-			return off, nil
-		}
-		i++
-	}
-	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
-	}
-	return off, nil
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *MsgScan) Err() error {
+	return s.in.Err((*Msg)(nil))
 }
 
-// EachNomsgChunksWrites iterates over [Nomsg].Chunks.Writes of the Nomsg at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachNomsgChunksWrites(b []byte) iter.Seq2[WriteChunkView, error] {
-	return func(yield func(WriteChunkView, error) bool) {
-		if _, err := walkNomsgChunksWrites(new(xdr.Checker), b, 0, yield); err != nil {
-			var none WriteChunkView
-			yield(none, err)
-		}
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *MsgScan) End() (int, error) {
+	if s.in.At != 5 {
+		return s.rest()
 	}
-}
-func walkNomsgChunksWrites(c *xdr.Checker, b []byte, off int, yield func(WriteChunkView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.Nomsg:Chunks.Reads[].Position", i)
-		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i++
-	}
-	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
-	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		from := off
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
-		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
-		}
-		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if !yield(WriteChunkView(b[from:off-4:off-4]), nil) {
-			return off, nil
-		}
-		i2++
-	}
-	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Nomsg:Chunks.Writes")
-	}
-	return off, nil
+	return s.in.Off, nil
 }
 
-// EachNomsgChunksReplyTarget iterates over [Nomsg].Chunks.Reply.Target of the Nomsg at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachNomsgChunksReplyTarget(b []byte) iter.Seq2[SegmentView, error] {
-	return func(yield func(SegmentView, error) bool) {
-		if _, err := walkNomsgChunksReplyTarget(new(xdr.Checker), b, 0, yield); err != nil {
-			var none SegmentView
-			yield(none, err)
+// rest is End where something is left, or wrong.
+func (s *MsgScan) rest() (int, error) {
+	if s.pass(5) {
+		return s.in.Off, nil
+	}
+	return (*Msg)(nil).CheckXDR(s.in.B)
+}
+
+// NomsgScan reads the lists of a Nomsg in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type NomsgScan struct {
+	in xdr.Scan
+}
+
+// ScanNomsg begins a scan of the Nomsg at the front of b.
+func ScanNomsg(b []byte) NomsgScan {
+	return NomsgScan{in: xdr.Scan{B: b}}
+}
+
+// ChunksReads gives the elements of Chunks.Reads.
+func (s *NomsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
+	return func(yield func(ReadSegmentView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			if xdr.Lacks(b, off, 24) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+24 : off+24]
+			another = binary.BigEndian.Uint32(w[20:24])
+			off += 24
+			if !yield(ReadSegmentView(w[0:20:20])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// ChunksWrites gives the elements of Chunks.Writes.
+func (s *NomsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
+	return func(yield func(WriteChunkView) bool) {
+		if s.in.At != 2 && !s.pass(2) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+4 : off+4]
+			n := binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if uint64(n)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+			off += int(n) * 16
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w = b[off : off+4 : off+4]
+			another = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if !yield(WriteChunkView(b[from : off-4 : off-4])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
+		if xdr.Lacks(b, off, 4) {
+			s.in.Fail()
+			return
+		}
+		w := b[off : off+4 : off+4]
+		more := binary.BigEndian.Uint32(w[0:4])
+		off += 4
+		if more > 1 {
+			s.in.Fail()
+			return
+		}
+		if more != 0 {
+			s.in.Off, s.in.At = off, 3
+		} else {
+			s.in.Off, s.in.At = off, 5
 		}
 	}
 }
-func walkNomsgChunksReplyTarget(c *xdr.Checker, b []byte, off int, yield func(SegmentView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.Nomsg:Chunks.InvHandle")
-	}
-	w := b[off : off+8 : off+8]
-	more := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.Nomsg:Chunks.Reads[].Position", i)
+
+// ChunksReplyTarget gives the elements of Chunks.Reply.Target.
+func (s *NomsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
+	return func(yield func(SegmentView) bool) {
+		if s.in.At != 3 && !s.pass(3) {
+			return
 		}
-		w := b[off : off+24 : off+24]
-		more = binary.BigEndian.Uint32(w[20:24])
-		off += 24
-		i++
-	}
-	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.Nomsg:Chunks.Reads")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
-	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.Nomsg:Chunks.Writes[].Target", i2)
-		}
-		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Writes")
-		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		i2++
-	}
-	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.Nomsg:Chunks.Writes")
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Reply")
-	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.Nomsg:Chunks.Reply")
-	}
-	if more3 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Nomsg:Chunks.Reply.Target")
-		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.Nomsg:Chunks.Reply.Target")
-		}
-		for range int(n2) {
+		s.in.Left = 0
+		for left > 0 {
 			from := off
 			off += 16
-			if !yield(SegmentView(b[from:off:off]), nil) {
-				return off, nil
+			left--
+			if !yield(SegmentView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 5
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *NomsgScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			s.in.Off, s.in.At = off, 1
+		case 1:
+			for range s.ChunksReads() {
+			}
+		case 2:
+			for range s.ChunksWrites() {
+			}
+		case 3:
+			for range s.ChunksReplyTarget() {
 			}
 		}
 	}
-	return off, nil
+	return s.in.At == place
 }
 
-// EachConnPropProps iterates over [ConnProp].Props of the ConnProp at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachConnPropProps(b []byte) iter.Seq2[PropValView, error] {
-	return func(yield func(PropValView, error) bool) {
-		if _, err := walkConnPropProps(new(xdr.Checker), b, 0, yield); err != nil {
-			var none PropValView
-			yield(none, err)
-		}
-	}
-}
-func walkConnPropProps(c *xdr.Checker, b []byte, off int, yield func(PropValView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
-	}
-	for i := range int(n) {
-		from := off
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
-		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-		if !yield(PropValView(b[from:off:off]), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *NomsgScan) Err() error {
+	return s.in.Err((*Nomsg)(nil))
 }
 
-// EachPropSubset iterates over [PropSubset] of the PropSubset at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachPropSubset(b []byte) iter.Seq2[uint32, error] {
-	return func(yield func(uint32, error) bool) {
-		if _, err := walkPropSubset(new(xdr.Checker), b, 0, yield); err != nil {
-			var none uint32
-			yield(none, err)
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *NomsgScan) End() (int, error) {
+	if s.in.At != 5 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *NomsgScan) rest() (int, error) {
+	if s.pass(5) {
+		return s.in.Off, nil
+	}
+	return (*Nomsg)(nil).CheckXDR(s.in.B)
+}
+
+// ConnPropScan reads the lists of a ConnProp in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type ConnPropScan struct {
+	in xdr.Scan
+}
+
+// ScanConnProp begins a scan of the ConnProp at the front of b.
+func ScanConnProp(b []byte) ConnPropScan {
+	return ConnPropScan{in: xdr.Scan{B: b}}
+}
+
+// Props gives the elements of Props.
+func (s *ConnPropScan) Props() iter.Seq[PropValView] {
+	return func(yield func(PropValView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 4294967295)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(PropValView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
 	}
 }
-func walkPropSubset(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
-	}
-	for range int(n) {
-		from := off
-		off += 4
-		if !yield(xdr.Uint32(b, from), nil) {
-			return off, nil
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *ConnPropScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			s.in.At = 1
+		case 1:
+			for range s.Props() {
+			}
 		}
 	}
-	return off, nil
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *ConnPropScan) Err() error {
+	return s.in.Err((*ConnProp)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *ConnPropScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *ConnPropScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*ConnProp)(nil).CheckXDR(s.in.B)
+}
+
+// PropSubsetScan reads the lists of a PropSubset in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type PropSubsetScan struct {
+	in xdr.Scan
+}
+
+// ScanPropSubset begins a scan of the PropSubset at the front of b.
+func ScanPropSubset(b []byte) PropSubsetScan {
+	return PropSubsetScan{in: xdr.Scan{B: b}}
+}
+
+// All gives the elements of the PropSubset.
+func (s *PropSubsetScan) All() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 4
+			left--
+			if !yield(xdr.Uint32(b, from)) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *PropSubsetScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			s.in.At = 1
+		case 1:
+			for range s.All() {
+			}
+		}
+	}
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *PropSubsetScan) Err() error {
+	return s.in.Err((*PropSubset)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *PropSubsetScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *PropSubsetScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*PropSubset)(nil).CheckXDR(s.in.B)
 }

@@ -39,16 +39,20 @@ func xdrTypes() []codectest.Type {
 	return []codectest.Type{
 		{
 			Amplification: MsgAmplification,
-			Each: map[string]any{
-				".Chunks.Reads":        EachMsgChunksReads,
-				".Chunks.Reply.Target": EachMsgChunksReplyTarget,
-				".Chunks.Writes":       EachMsgChunksWrites,
+			Lists: []codectest.List{
+				{Path: ".Chunks.Reads", Method: "ChunksReads"},
+				{Path: ".Chunks.Writes", Method: "ChunksWrites"},
+				{Path: ".Chunks.Reply.Target", Method: "ChunksReplyTarget"},
 			},
 			Max:  -1,
 			Min:  MsgMinSize,
 			Name: "Msg",
 			New: func() codectest.Value {
 				return new(Msg)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanMsg(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return MsgView(b)
@@ -65,16 +69,20 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: NomsgAmplification,
-			Each: map[string]any{
-				".Chunks.Reads":        EachNomsgChunksReads,
-				".Chunks.Reply.Target": EachNomsgChunksReplyTarget,
-				".Chunks.Writes":       EachNomsgChunksWrites,
+			Lists: []codectest.List{
+				{Path: ".Chunks.Reads", Method: "ChunksReads"},
+				{Path: ".Chunks.Writes", Method: "ChunksWrites"},
+				{Path: ".Chunks.Reply.Target", Method: "ChunksReplyTarget"},
 			},
 			Max:  -1,
 			Min:  NomsgMinSize,
 			Name: "Nomsg",
 			New: func() codectest.Value {
 				return new(Nomsg)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanNomsg(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return NomsgView(b)
@@ -168,12 +176,18 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ConnPropAmplification,
-			Each:          map[string]any{".Props": EachConnPropProps},
-			Max:           -1,
-			Min:           ConnPropMinSize,
-			Name:          "ConnProp",
+			Lists: []codectest.List{
+				{Path: ".Props", Method: "Props"},
+			},
+			Max:  -1,
+			Min:  ConnPropMinSize,
+			Name: "ConnProp",
 			New: func() codectest.Value {
 				return new(ConnProp)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanConnProp(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return ConnPropView(b)
@@ -363,12 +377,18 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: PropSubsetAmplification,
-			Each:          map[string]any{"": EachPropSubset},
-			Max:           -1,
-			Min:           PropSubsetMinSize,
-			Name:          "PropSubset",
+			Lists: []codectest.List{
+				{Path: "", Method: "All"},
+			},
+			Max:  -1,
+			Min:  PropSubsetMinSize,
+			Name: "PropSubset",
 			New: func() codectest.Value {
 				return new(PropSubset)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanPropSubset(b)
+				return &s
 			},
 			Wires: []string{
 				"00000000",

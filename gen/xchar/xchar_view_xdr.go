@@ -43,7 +43,6 @@
 package xchar
 
 import (
-	"encoding/binary"
 	"iter"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -174,266 +173,341 @@ func (v UpdView) PendClear() bool {
 	return xdr.Uint32(v, off) != 0
 }
 
-// EachInitStart iterates over [Init].Start of the Init at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachInitStart(b []byte) iter.Seq2[ValueView, error] {
-	return func(yield func(ValueView, error) bool) {
-		if _, err := walkInitStart(new(xdr.Checker), b, 0, yield); err != nil {
-			var none ValueView
-			yield(none, err)
-		}
-	}
-}
-func walkInitStart(c *xdr.Checker, b []byte, off int, yield func(ValueView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
-	}
-	for i := range int(n) {
-		from := off
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
-		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-		if !yield(ValueView(b[from:off:off]), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
+// InitScan reads the lists of a Init in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type InitScan struct {
+	in xdr.Scan
 }
 
-// EachInitNoChange iterates over [Init].NoChange of the Init at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachInitNoChange(b []byte) iter.Seq2[uint32, error] {
-	return func(yield func(uint32, error) bool) {
-		if _, err := walkInitNoChange(new(xdr.Checker), b, 0, yield); err != nil {
-			var none uint32
-			yield(none, err)
-		}
-	}
-}
-func walkInitNoChange(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
-	}
-	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
-		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
-	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
-	}
-	for range int(n3) {
-		from := off
-		off += 4
-		if !yield(xdr.Uint32(b, from), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
+// ScanInit begins a scan of the Init at the front of b.
+func ScanInit(b []byte) InitScan {
+	return InitScan{in: xdr.Scan{B: b}}
 }
 
-// EachReqWant iterates over [Req].Want of the Req at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachReqWant(b []byte) iter.Seq2[ValueView, error] {
-	return func(yield func(ValueView, error) bool) {
-		if _, err := walkReqWant(new(xdr.Checker), b, 0, yield); err != nil {
-			var none ValueView
-			yield(none, err)
+// Start gives the elements of Start.
+func (s *InitScan) Start() iter.Seq[ValueView] {
+	return func(yield func(ValueView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 4294967295)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(ValueView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
 	}
-}
-func walkReqWant(c *xdr.Checker, b []byte, off int, yield func(ValueView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
-	}
-	for i := range int(n) {
-		from := off
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Req:Want[].Which", i)
-		}
-		w := b[off : off+8 : off+8]
-		n2 := binary.BigEndian.Uint32(w[4:8])
-		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
-		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
-		}
-		off += xdr.Padded(int(n2))
-		if !yield(ValueView(b[from:off:off]), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
 }
 
-// EachRespDone iterates over [Resp].Done of the Resp at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachRespDone(b []byte) iter.Seq2[uint32, error] {
-	return func(yield func(uint32, error) bool) {
-		if _, err := walkRespDone(new(xdr.Checker), b, 0, yield); err != nil {
-			var none uint32
-			yield(none, err)
+// NoChange gives the elements of NoChange.
+func (s *InitScan) NoChange() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if s.in.At != 2 && !s.pass(2) {
+			return
 		}
-	}
-}
-func walkRespDone(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
-	}
-	for range int(n) {
-		from := off
-		off += 4
-		if !yield(xdr.Uint32(b, from), nil) {
-			return off, nil
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
 		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 4
+			left--
+			if !yield(xdr.Uint32(b, from)) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 3
 	}
-	return off, nil
 }
 
-// EachRespRejected iterates over [Resp].Rejected of the Resp at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachRespRejected(b []byte) iter.Seq2[uint32, error] {
-	return func(yield func(uint32, error) bool) {
-		if _, err := walkRespRejected(new(xdr.Checker), b, 0, yield); err != nil {
-			var none uint32
-			yield(none, err)
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *InitScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			s.in.At = 1
+		case 1:
+			for range s.Start() {
+			}
+		case 2:
+			for range s.NoChange() {
+			}
 		}
 	}
-}
-func walkRespRejected(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
-	}
-	off += int(n) * 4
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
-	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
-	}
-	for range int(n2) {
-		from := off
-		off += 4
-		if !yield(xdr.Uint32(b, from), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
+	return s.in.At == place
 }
 
-// EachRespPending iterates over [Resp].Pending of the Resp at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachRespPending(b []byte) iter.Seq2[uint32, error] {
-	return func(yield func(uint32, error) bool) {
-		if _, err := walkRespPending(new(xdr.Checker), b, 0, yield); err != nil {
-			var none uint32
-			yield(none, err)
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *InitScan) Err() error {
+	return s.in.Err((*Init)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *InitScan) End() (int, error) {
+	if s.in.At != 3 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *InitScan) rest() (int, error) {
+	if s.pass(3) {
+		return s.in.Off, nil
+	}
+	return (*Init)(nil).CheckXDR(s.in.B)
+}
+
+// ReqScan reads the lists of a Req in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type ReqScan struct {
+	in xdr.Scan
+}
+
+// ScanReq begins a scan of the Req at the front of b.
+func ScanReq(b []byte) ReqScan {
+	return ReqScan{in: xdr.Scan{B: b}}
+}
+
+// Want gives the elements of Want.
+func (s *ReqScan) Want() iter.Seq[ValueView] {
+	return func(yield func(ValueView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 4294967295)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(ValueView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
 	}
 }
-func walkRespPending(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
-	}
-	off += int(n) * 4
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
-	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
-	}
-	off += int(n2) * 4
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
-	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
-	}
-	for range int(n3) {
-		from := off
-		off += 4
-		if !yield(xdr.Uint32(b, from), nil) {
-			return off, nil
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *ReqScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			s.in.At = 1
+		case 1:
+			for range s.Want() {
+			}
 		}
 	}
-	return off, nil
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *ReqScan) Err() error {
+	return s.in.Err((*Req)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *ReqScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *ReqScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*Req)(nil).CheckXDR(s.in.B)
+}
+
+// RespScan reads the lists of a Resp in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type RespScan struct {
+	in xdr.Scan
+}
+
+// ScanResp begins a scan of the Resp at the front of b.
+func ScanResp(b []byte) RespScan {
+	return RespScan{in: xdr.Scan{B: b}}
+}
+
+// Done gives the elements of Done.
+func (s *RespScan) Done() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 4
+			left--
+			if !yield(xdr.Uint32(b, from)) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// Rejected gives the elements of Rejected.
+func (s *RespScan) Rejected() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if s.in.At != 2 && !s.pass(2) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 4
+			left--
+			if !yield(xdr.Uint32(b, from)) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 3
+	}
+}
+
+// Pending gives the elements of Pending.
+func (s *RespScan) Pending() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if s.in.At != 3 && !s.pass(3) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 4
+			left--
+			if !yield(xdr.Uint32(b, from)) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 4
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *RespScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			s.in.At = 1
+		case 1:
+			for range s.Done() {
+			}
+		case 2:
+			for range s.Rejected() {
+			}
+		case 3:
+			for range s.Pending() {
+			}
+		}
+	}
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *RespScan) Err() error {
+	return s.in.Err((*Resp)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *RespScan) End() (int, error) {
+	if s.in.At != 4 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *RespScan) rest() (int, error) {
+	if s.pass(4) {
+		return s.in.Off, nil
+	}
+	return (*Resp)(nil).CheckXDR(s.in.B)
 }

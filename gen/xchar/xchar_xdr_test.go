@@ -166,15 +166,19 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: InitAmplification,
-			Each: map[string]any{
-				".NoChange": EachInitNoChange,
-				".Start":    EachInitStart,
+			Lists: []codectest.List{
+				{Path: ".Start", Method: "Start"},
+				{Path: ".NoChange", Method: "NoChange"},
 			},
 			Max:  -1,
 			Min:  InitMinSize,
 			Name: "Init",
 			New: func() codectest.Value {
 				return new(Init)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanInit(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return InitView(b)
@@ -190,12 +194,18 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: ReqAmplification,
-			Each:          map[string]any{".Want": EachReqWant},
-			Max:           -1,
-			Min:           ReqMinSize,
-			Name:          "Req",
+			Lists: []codectest.List{
+				{Path: ".Want", Method: "Want"},
+			},
+			Max:  -1,
+			Min:  ReqMinSize,
+			Name: "Req",
 			New: func() codectest.Value {
 				return new(Req)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanReq(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return ReqView(b)
@@ -211,16 +221,20 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: RespAmplification,
-			Each: map[string]any{
-				".Done":     EachRespDone,
-				".Pending":  EachRespPending,
-				".Rejected": EachRespRejected,
+			Lists: []codectest.List{
+				{Path: ".Done", Method: "Done"},
+				{Path: ".Rejected", Method: "Rejected"},
+				{Path: ".Pending", Method: "Pending"},
 			},
 			Max:  -1,
 			Min:  RespMinSize,
 			Name: "Resp",
 			New: func() codectest.Value {
 				return new(Resp)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanResp(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return RespView(b)

@@ -4,7 +4,6 @@
 package oncrpc
 
 import (
-	"encoding/binary"
 	"iter"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -241,52 +240,90 @@ func (v AuthSysParmsView) Gids() iter.Seq2[int, uint32] {
 	}
 }
 
-// EachAuthSysParmsGids iterates over [AuthSysParms].Gids of the AuthSysParms at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachAuthSysParmsGids(b []byte) iter.Seq2[uint32, error] {
-	return func(yield func(uint32, error) bool) {
-		if _, err := walkAuthSysParmsGids(new(xdr.Checker), b, 0, yield); err != nil {
-			var none uint32
-			yield(none, err)
+// AuthSysParmsScan reads the lists of a AuthSysParms in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type AuthSysParmsScan struct {
+	in xdr.Scan
+}
+
+// ScanAuthSysParms begins a scan of the AuthSysParms at the front of b.
+func ScanAuthSysParms(b []byte) AuthSysParmsScan {
+	return AuthSysParmsScan{in: xdr.Scan{B: b}}
+}
+
+// Gids gives the elements of Gids.
+func (s *AuthSysParmsScan) Gids() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || left > 16 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off += 4
+			left--
+			if !yield(xdr.Uint32(b, from)) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
 	}
 }
-func walkAuthSysParmsGids(c *xdr.Checker, b []byte, off int, yield func(uint32, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
-	}
-	w := b[off : off+8 : off+8]
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
-	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
-	}
-	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
-	}
-	w = b[off : off+12 : off+12]
-	n2 := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if n2 > 16 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
-	}
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
-	}
-	for range int(n2) {
-		from := off
-		off += 4
-		if !yield(xdr.Uint32(b, from), nil) {
-			return off, nil
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *AuthSysParmsScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 255)
+			if xdr.Lacks(b, off, 8) {
+				s.in.Fail()
+				return
+			}
+			off += 8
+			s.in.Off, s.in.At = off, 1
+		case 1:
+			for range s.Gids() {
+			}
 		}
 	}
-	return off, nil
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *AuthSysParmsScan) Err() error {
+	return s.in.Err((*AuthSysParms)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *AuthSysParmsScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *AuthSysParmsScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*AuthSysParms)(nil).CheckXDR(s.in.B)
 }

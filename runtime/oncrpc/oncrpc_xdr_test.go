@@ -271,12 +271,18 @@ func xdrTypes() []codectest.Type {
 		},
 		{
 			Amplification: AuthSysParmsAmplification,
-			Each:          map[string]any{".Gids": EachAuthSysParmsGids},
-			Max:           AuthSysParmsMaxSize,
-			Min:           AuthSysParmsMinSize,
-			Name:          "AuthSysParms",
+			Lists: []codectest.List{
+				{Path: ".Gids", Method: "Gids"},
+			},
+			Max:  AuthSysParmsMaxSize,
+			Min:  AuthSysParmsMinSize,
+			Name: "AuthSysParms",
 			New: func() codectest.Value {
 				return new(AuthSysParms)
+			},
+			Scan: func(b []byte) codectest.Scan {
+				s := ScanAuthSysParms(b)
+				return &s
 			},
 			View: func(b []byte) any {
 				return AuthSysParmsView(b)

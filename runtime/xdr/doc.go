@@ -30,23 +30,35 @@
 //   - DecodeXDR, into a value that is used again and again;
 //   - CheckXDR, or [Decoder.Check] for other than the default rules: nothing is
 //     allocated;
-//   - on the wire: TView is a type of bytes with a method for each field, which
-//     reads it where it lies; EachTFieldField iterates over a list or array of
-//     an unchecked message and checks, one element at a time, what it passes.
+//   - on the wire, where nothing is decoded: a view of checked bytes, or a scan of
+//     unchecked ones.
 //
-// Views stand on checked bytes, so that their methods need no error:
+// TView is a type of bytes with a method for each field, which reads it where it
+// lies. Views stand on checked bytes, so that their methods need no error:
 //
 //	n, err := (*dirplus.Reply)(nil).CheckXDR(b)
 //	if err != nil { ... }
 //	reply := dirplus.ReplyView(b[:n])
 //
-//	for entry, err := range dirplus.EachReplyListingEntries(b) {
-//		if err != nil { ... }
+// TScan, which messages have whose lists and arrays are not all within other lists,
+// reads these in one pass and checks what it passes; each method is named
+// after the fields that lead to its list, and gives views of the elements:
+//
+//	scan := dirplus.ScanReply(b)
+//	for entry := range scan.ListingEntries() {
 //		use(entry.Name())
 //	}
+//	n, err := scan.End()
+//
+// An element was checked before it is given, what stands behind it was not. Lists are
+// given in their order on the wire: of one that was passed nothing comes
+// any more, and one whose loop ended early goes on where it was. Where something is
+// wrong no more elements come, of this list or another. So the loop does not say
+// whether it saw all: Err does, for what was passed, and End, for the whole message, whose
+// other fields a view may then read. Both give the error that CheckXDR gives.
 //
 // A conversion of bytes that were not checked, or bytes that change while they
-// are viewed, can make a view panic. Neither views nor iterators nor checks know
+// are viewed, can make a view panic. Neither views nor scans nor checks know
 // of items out of line: the stream must be whole.
 //
 // # Who owns the memory

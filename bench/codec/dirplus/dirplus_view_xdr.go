@@ -242,146 +242,159 @@ func (v ReplyView) DirAttr() (x OptAttrView, ok bool) {
 	return OptAttrView(v[4:]), true
 }
 
-// EachReplyListingEntries iterates over [Reply].Listing.Entries of the Reply at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachReplyListingEntries(b []byte) iter.Seq2[EntryView, error] {
-	return func(yield func(EntryView, error) bool) {
-		if _, err := walkReplyListingEntries(new(xdr.Checker), b, 0, yield); err != nil {
-			var none EntryView
-			yield(none, err)
-		}
-	}
+// ReplyScan reads the lists of a Reply in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type ReplyScan struct {
+	in xdr.Scan
 }
-func walkReplyListingEntries(c *xdr.Checker, b []byte, off int, yield func(EntryView, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
-	}
-	w := b[off : off+4 : off+4]
-	kind := Status(binary.BigEndian.Uint32(w[0:4]))
-	off += 4
-	switch kind {
-	case StatusOK:
-		var kind2 bool
+
+// ScanReply begins a scan of the Reply at the front of b.
+func ScanReply(b []byte) ReplyScan {
+	return ReplyScan{in: xdr.Scan{B: b}}
+}
+
+// ListingEntries gives the elements of Listing.Entries.
+func (s *ReplyScan) ListingEntries() iter.Seq[EntryView] {
+	return func(yield func(EntryView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off := s.in.B, s.in.Off
+		another, off := xdr.LeadWord(b, off)
+		for another == 1 {
+			from := off
+			off = xdr.Passed((*Entry)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+4 : off+4]
+			another = binary.BigEndian.Uint32(w[0:4])
+			off += 4
+			if !yield(EntryView(b[from : off-4 : off-4])) {
+				s.in.Off = off - 4
+				return
+			}
+		}
+		if another != 0 {
+			s.in.Fail()
+			return
+		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
+			s.in.Fail()
+			return
 		}
 		w := b[off : off+4 : off+4]
-		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
+		if binary.BigEndian.Uint32(w[0:4]) > 1 {
+			s.in.Fail()
+			return
 		}
-		kind2 = word != 0
 		off += 4
-		if kind2 {
-			if xdr.Lacks(b, off, 84) {
-				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
-			}
-			w := b[off : off+84 : off+84]
-			enum := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
-			}
-			off += 84
-		}
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
-		}
-		w = b[off : off+12 : off+12]
-		more := binary.BigEndian.Uint32(w[8:12])
-		off += 12
-		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			from := off
-			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
-			}
-			w := b[off : off+12 : off+12]
-			n := binary.BigEndian.Uint32(w[8:12])
-			off += 12
-			if n > 255 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
-			}
-			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
-			}
-			off += xdr.Padded(int(n))
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
-			}
-			off += 8
-			var kind3 bool
+		s.in.Off, s.in.At = off, 3
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *ReplyScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
+				s.in.Fail()
+				return
 			}
-			w = b[off : off+4 : off+4]
-			word2 := binary.BigEndian.Uint32(w[0:4])
-			if word2 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
+			w := b[off : off+4 : off+4]
+			kind := Status(binary.BigEndian.Uint32(w[0:4]))
+			if !kind.Valid() {
+				s.in.Fail()
+				return
 			}
-			kind3 = word2 != 0
 			off += 4
-			if kind3 {
-				if xdr.Lacks(b, off, 84) {
-					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
-				}
-				w := b[off : off+84 : off+84]
-				enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
-				if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
-				}
-				off += 84
-			}
-			var kind4 bool
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
-			}
-			w = b[off : off+4 : off+4]
-			word3 := binary.BigEndian.Uint32(w[0:4])
-			if word3 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
-			}
-			kind4 = word3 != 0
-			off += 4
-			if kind4 {
+			switch kind {
+			case StatusOK:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+					s.in.Fail()
+					return
 				}
 				w := b[off : off+4 : off+4]
-				n2 := binary.BigEndian.Uint32(w[0:4])
+				kind2 := binary.BigEndian.Uint32(w[0:4]) == 1
+				if binary.BigEndian.Uint32(w[0:4]) > 1 {
+					s.in.Fail()
+					return
+				}
 				off += 4
-				if n2 > 64 {
-					return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				if kind2 {
+					if xdr.Lacks(b, off, 84) {
+						s.in.Fail()
+						return
+					}
+					w := b[off : off+84 : off+84]
+					if !Type(binary.BigEndian.Uint32(w[0:4])).Valid() {
+						s.in.Fail()
+						return
+					}
+					off += 84
 				}
-				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				if xdr.Lacks(b, off, 8) {
+					s.in.Fail()
+					return
 				}
-				if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				off += 8
+				s.in.Off, s.in.At = off, 1
+			default:
+				if xdr.Lacks(b, off, 4) {
+					s.in.Fail()
+					return
 				}
-				off += xdr.Padded(int(n2))
+				w := b[off : off+4 : off+4]
+				kind3 := binary.BigEndian.Uint32(w[0:4]) == 1
+				if binary.BigEndian.Uint32(w[0:4]) > 1 {
+					s.in.Fail()
+					return
+				}
+				off += 4
+				if kind3 {
+					if xdr.Lacks(b, off, 84) {
+						s.in.Fail()
+						return
+					}
+					w := b[off : off+84 : off+84]
+					if !Type(binary.BigEndian.Uint32(w[0:4])).Valid() {
+						s.in.Fail()
+						return
+					}
+					off += 84
+				}
+				s.in.Off, s.in.At = off, 3
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
+		case 1:
+			for range s.ListingEntries() {
 			}
-			w = b[off : off+4 : off+4]
-			more = binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if !yield(EntryView(b[from:off-4:off-4]), nil) {
-				return off, nil
-			}
-			i++
-		}
-		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
-		}
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
 		}
 	}
-	return off, nil
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *ReplyScan) Err() error {
+	return s.in.Err((*Reply)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *ReplyScan) End() (int, error) {
+	if s.in.At != 3 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *ReplyScan) rest() (int, error) {
+	if s.pass(3) {
+		return s.in.Off, nil
+	}
+	return (*Reply)(nil).CheckXDR(s.in.B)
 }

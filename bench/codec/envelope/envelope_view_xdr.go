@@ -681,21 +681,22 @@ func (v EnvelopeView) Bumped() (x BumpedView, ok bool) {
 	return x, false
 }
 
-// EachEnvelopePlainTransactionOperations iterates over [Envelope].Plain.Transaction.Operations of the Envelope at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachEnvelopePlainTransactionOperations(b []byte) iter.Seq2[OperationView, error] {
-	return func(yield func(OperationView, error) bool) {
-		if _, err := walkEnvelopePlainTransactionOperations(new(xdr.Checker), b, 0, yield); err != nil {
-			var none OperationView
-			yield(none, err)
-		}
-	}
+// EnvelopeScan reads the lists of a Envelope in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type EnvelopeScan struct {
+	in xdr.Scan
 }
-func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, yield func(OperationView, error) bool) (int, *xdr.Error) {
-	var err *xdr.Error
+
+// ScanEnvelope begins a scan of the Envelope at the front of b.
+func ScanEnvelope(b []byte) EnvelopeScan {
+	return EnvelopeScan{in: xdr.Scan{B: b}}
+}
+func (s *EnvelopeScan) front() {
+	b, off := s.in.B, s.in.Off
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+		s.in.Fail()
+		return
 	}
 	w := b[off : off+4 : off+4]
 	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
@@ -703,7 +704,8 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 	switch kind {
 	case KindPlain:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Source.Kind")
+			s.in.Fail()
+			return
 		}
 		w := b[off : off+4 : off+4]
 		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
@@ -711,53 +713,60 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 		switch kind2 {
 		case KeyKindPlain:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Source.Key")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		case KeyKindHashed:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Source.Digest")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		case KeyKindTagged:
 			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Plain.Transaction.Source.Tagged.Tag")
+				s.in.Fail()
+				return
 			}
 			off += 40
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
-			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Plain.Transaction.Source.Kind")
+			s.in.Fail()
+			return
 		}
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "envelope.Envelope:Plain.Transaction.Fee")
+			s.in.Fail()
+			return
 		}
 		w = b[off : off+16 : off+16]
 		more := binary.BigEndian.Uint32(w[12:16])
 		off += 16
-		if more > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Envelope:Plain.Transaction.Bounds")
+		if more > 1 {
+			s.in.Fail()
+			return
 		}
 		if more != 0 {
 			if xdr.Lacks(b, off, 20) {
-				return 0, xdr.Short(b, off, 20, "envelope.Envelope:Plain.Transaction.Bounds.Earliest")
+				s.in.Fail()
+				return
 			}
 			w := b[off : off+20 : off+20]
 			more2 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
-			if more2 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Envelope:Plain.Transaction.Bounds.Ledger")
+			if more2 > 1 {
+				s.in.Fail()
+				return
 			}
 			if more2 != 0 {
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Transaction.Bounds.Ledger")
+					s.in.Fail()
+					return
 				}
 				off += 8
 			}
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Memo.Kind")
+			s.in.Fail()
+			return
 		}
 		w = b[off : off+4 : off+4]
 		kind3 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
@@ -765,512 +774,377 @@ func walkEnvelopePlainTransactionOperations(c *xdr.Checker, b []byte, off int, y
 		switch kind3 {
 		case MemoKindNone:
 		case MemoKindText:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Memo.Text")
+			off = xdr.PassOpaque(b, off, 28)
+			if off < 0 {
+				s.in.Fail()
+				return
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if n > 28 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Envelope:Plain.Transaction.Memo.Text")
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Envelope:Plain.Transaction.Memo.Text")
-			}
-			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Envelope:Plain.Transaction.Memo.Text")
-			}
-			off += xdr.Padded(int(n))
 		case MemoKindID:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Transaction.Memo.ID")
+				s.in.Fail()
+				return
 			}
 			off += 8
 		case MemoKindHash:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Plain.Transaction.Memo.Hash")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		default:
-			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
-			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Plain.Transaction.Memo.Kind")
+			s.in.Fail()
+			return
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Transaction.Operations")
-		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if n2 > 100 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Envelope:Plain.Transaction.Operations")
-		}
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Envelope:Plain.Transaction.Operations")
-		}
-		for i := range int(n2) {
-			from := off
-			if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Envelope:Plain.Transaction.Operations[]", i)
-			}
-			if !yield(OperationView(b[from:off:off]), nil) {
-				return off, nil
-			}
-		}
+		s.in.Off, s.in.At = off, 1
 	case KindFeeBump:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-	}
-	return off, nil
-}
-
-// EachEnvelopePlainSignatures iterates over [Envelope].Plain.Signatures of the Envelope at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachEnvelopePlainSignatures(b []byte) iter.Seq2[DecoratedView, error] {
-	return func(yield func(DecoratedView, error) bool) {
-		if _, err := walkEnvelopePlainSignatures(new(xdr.Checker), b, 0, yield); err != nil {
-			var none DecoratedView
-			yield(none, err)
-		}
-	}
-}
-func walkEnvelopePlainSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
-	}
-	w := b[off : off+4 : off+4]
-	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
-	off += 4
-	switch kind {
-	case KindPlain:
-		if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Plain.Transaction")
-		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Plain.Signatures")
+			s.in.Fail()
+			return
 		}
 		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		kind4 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
-		if n > 20 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Plain.Signatures")
-		}
-		if uint64(n)*8 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Plain.Signatures")
-		}
-		for i := range int(n) {
-			from := off
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Plain.Signatures[].Hint", i)
-			}
-			w := b[off : off+8 : off+8]
-			n2 := binary.BigEndian.Uint32(w[4:8])
-			off += 8
-			if n2 > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Envelope:Plain.Signatures[].Signature", i)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Envelope:Plain.Signatures[].Signature", i)
-			}
-			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Envelope:Plain.Signatures[].Signature", i)
-			}
-			off += xdr.Padded(int(n2))
-			if !yield(DecoratedView(b[from:off:off]), nil) {
-				return off, nil
-			}
-		}
-	case KindFeeBump:
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-	}
-	return off, nil
-}
-
-// EachEnvelopeBumpedInnerTransactionOperations iterates over [Envelope].Bumped.Inner.Transaction.Operations of the Envelope at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachEnvelopeBumpedInnerTransactionOperations(b []byte) iter.Seq2[OperationView, error] {
-	return func(yield func(OperationView, error) bool) {
-		if _, err := walkEnvelopeBumpedInnerTransactionOperations(new(xdr.Checker), b, 0, yield); err != nil {
-			var none OperationView
-			yield(none, err)
-		}
-	}
-}
-func walkEnvelopeBumpedInnerTransactionOperations(c *xdr.Checker, b []byte, off int, yield func(OperationView, error) bool) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
-	}
-	w := b[off : off+4 : off+4]
-	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
-	off += 4
-	switch kind {
-	case KindPlain:
-	case KindFeeBump:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
-		}
-		w := b[off : off+4 : off+4]
-		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		off += 4
-		switch kind2 {
+		switch kind4 {
 		case KeyKindPlain:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		case KeyKindHashed:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		case KeyKindTagged:
 			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
+				s.in.Fail()
+				return
 			}
 			off += 40
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
-			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
+			s.in.Fail()
+			return
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
+		if xdr.Lacks(b, off, 12) {
+			s.in.Fail()
+			return
 		}
-		off += 8
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
-		}
-		w = b[off : off+4 : off+4]
-		kind3 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		off += 4
-		switch kind3 {
+		w = b[off : off+12 : off+12]
+		kind5 := KeyKind(binary.BigEndian.Uint32(w[8:12]))
+		off += 12
+		switch kind5 {
 		case KeyKindPlain:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Source.Key")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		case KeyKindHashed:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Source.Digest")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		case KeyKindTagged:
 			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Inner.Transaction.Source.Tagged.Tag")
+				s.in.Fail()
+				return
 			}
 			off += 40
 		default:
-			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
-			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Source.Kind")
+			s.in.Fail()
+			return
 		}
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "envelope.Envelope:Bumped.Inner.Transaction.Fee")
+			s.in.Fail()
+			return
 		}
 		w = b[off : off+16 : off+16]
-		more := binary.BigEndian.Uint32(w[12:16])
+		more3 := binary.BigEndian.Uint32(w[12:16])
 		off += 16
-		if more > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Envelope:Bumped.Inner.Transaction.Bounds")
+		if more3 > 1 {
+			s.in.Fail()
+			return
 		}
-		if more != 0 {
+		if more3 != 0 {
 			if xdr.Lacks(b, off, 20) {
-				return 0, xdr.Short(b, off, 20, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Earliest")
+				s.in.Fail()
+				return
 			}
 			w := b[off : off+20 : off+20]
-			more2 := binary.BigEndian.Uint32(w[16:20])
+			more4 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
-			if more2 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Ledger")
+			if more4 > 1 {
+				s.in.Fail()
+				return
 			}
-			if more2 != 0 {
+			if more4 != 0 {
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Transaction.Bounds.Ledger")
+					s.in.Fail()
+					return
 				}
 				off += 8
 			}
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
+			s.in.Fail()
+			return
 		}
 		w = b[off : off+4 : off+4]
-		kind4 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
+		kind6 := MemoKind(binary.BigEndian.Uint32(w[0:4]))
 		off += 4
-		switch kind4 {
+		switch kind6 {
 		case MemoKindNone:
 		case MemoKindText:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
+			off = xdr.PassOpaque(b, off, 28)
+			if off < 0 {
+				s.in.Fail()
+				return
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if n > 28 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
-			}
-			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
-			}
-			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Text")
-			}
-			off += xdr.Padded(int(n))
 		case MemoKindID:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Transaction.Memo.ID")
+				s.in.Fail()
+				return
 			}
 			off += 8
 		case MemoKindHash:
 			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Hash")
+				s.in.Fail()
+				return
 			}
 			off += 32
 		default:
-			if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
-			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Envelope:Bumped.Inner.Transaction.Memo.Kind")
+			s.in.Fail()
+			return
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
-		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if n2 > 100 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
-		}
-		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Envelope:Bumped.Inner.Transaction.Operations")
-		}
-		for i := range int(n2) {
-			from := off
-			if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Envelope:Bumped.Inner.Transaction.Operations[]", i)
-			}
-			if !yield(OperationView(b[from:off:off]), nil) {
-				return off, nil
-			}
-		}
+		s.in.Off, s.in.At = off, 3
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		s.in.Fail()
+		return
 	}
-	return off, nil
 }
 
-// EachEnvelopeBumpedInnerSignatures iterates over [Envelope].Bumped.Inner.Signatures of the Envelope at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachEnvelopeBumpedInnerSignatures(b []byte) iter.Seq2[DecoratedView, error] {
-	return func(yield func(DecoratedView, error) bool) {
-		if _, err := walkEnvelopeBumpedInnerSignatures(new(xdr.Checker), b, 0, yield); err != nil {
-			var none DecoratedView
-			yield(none, err)
+// PlainTransactionOperations gives the elements of Plain.Transaction.Operations.
+func (s *EnvelopeScan) PlainTransactionOperations() iter.Seq[OperationView] {
+	return func(yield func(OperationView) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
-	}
-}
-func walkEnvelopeBumpedInnerSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
-	}
-	w := b[off : off+4 : off+4]
-	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
-	off += 4
-	switch kind {
-	case KindPlain:
-	case KindFeeBump:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
-		}
-		w := b[off : off+4 : off+4]
-		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		off += 4
-		switch kind2 {
-		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || left > 100 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
 			}
-			off += 32
-		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
-			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
-		}
-		off += 8
-		if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Bumped.Inner.Transaction")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Inner.Signatures")
-		}
-		w = b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if n > 20 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Bumped.Inner.Signatures")
-		}
-		if uint64(n)*8 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Bumped.Inner.Signatures")
-		}
-		for i := range int(n) {
+		s.in.Left = 0
+		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Inner.Signatures[].Hint", i)
+			off = xdr.Passed((*Operation)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if off < 0 {
+				s.in.Fail()
+				return
 			}
-			w := b[off : off+8 : off+8]
-			n2 := binary.BigEndian.Uint32(w[4:8])
-			off += 8
-			if n2 > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Envelope:Bumped.Inner.Signatures[].Signature", i)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Envelope:Bumped.Inner.Signatures[].Signature", i)
-			}
-			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Envelope:Bumped.Inner.Signatures[].Signature", i)
-			}
-			off += xdr.Padded(int(n2))
-			if !yield(DecoratedView(b[from:off:off]), nil) {
-				return off, nil
+			left--
+			if !yield(OperationView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
 			}
 		}
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		s.in.Off, s.in.At = off, 2
 	}
-	return off, nil
 }
 
-// EachEnvelopeBumpedSignatures iterates over [Envelope].Bumped.Signatures of the Envelope at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachEnvelopeBumpedSignatures(b []byte) iter.Seq2[DecoratedView, error] {
-	return func(yield func(DecoratedView, error) bool) {
-		if _, err := walkEnvelopeBumpedSignatures(new(xdr.Checker), b, 0, yield); err != nil {
-			var none DecoratedView
-			yield(none, err)
+// PlainSignatures gives the elements of Plain.Signatures.
+func (s *EnvelopeScan) PlainSignatures() iter.Seq[DecoratedView] {
+	return func(yield func(DecoratedView) bool) {
+		if s.in.At != 2 && !s.pass(2) {
+			return
 		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || left > 20 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 64)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(DecoratedView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 7
 	}
 }
-func walkEnvelopeBumpedSignatures(c *xdr.Checker, b []byte, off int, yield func(DecoratedView, error) bool) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
-	}
-	w := b[off : off+4 : off+4]
-	kind := Kind(binary.BigEndian.Uint32(w[0:4]))
-	off += 4
-	switch kind {
-	case KindPlain:
-	case KindFeeBump:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Payer.Kind")
+
+// BumpedInnerTransactionOperations gives the elements of Bumped.Inner.Transaction.Operations.
+func (s *EnvelopeScan) BumpedInnerTransactionOperations() iter.Seq[OperationView] {
+	return func(yield func(OperationView) bool) {
+		if s.in.At != 3 && !s.pass(3) {
+			return
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := KeyKind(binary.BigEndian.Uint32(w[0:4]))
-		off += 4
-		switch kind2 {
-		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Key")
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || left > 100 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
 			}
-			off += 32
-		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Envelope:Bumped.Payer.Digest")
-			}
-			off += 32
-		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Envelope:Bumped.Payer.Tagged.Tag")
-			}
-			off += 40
-		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
-			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Envelope:Bumped.Payer.Kind")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Fee")
-		}
-		off += 8
-		if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Bumped.Inner")
-		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Envelope:Bumped.Signatures")
-		}
-		w = b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		if n > 20 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Envelope:Bumped.Signatures")
-		}
-		if uint64(n)*8 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Envelope:Bumped.Signatures")
-		}
-		for i := range int(n) {
+		s.in.Left = 0
+		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "envelope.Envelope:Bumped.Signatures[].Hint", i)
+			off = xdr.Passed((*Operation)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if off < 0 {
+				s.in.Fail()
+				return
 			}
-			w := b[off : off+8 : off+8]
-			n2 := binary.BigEndian.Uint32(w[4:8])
-			off += 8
-			if n2 > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Envelope:Bumped.Signatures[].Signature", i)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Envelope:Bumped.Signatures[].Signature", i)
-			}
-			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Envelope:Bumped.Signatures[].Signature", i)
-			}
-			off += xdr.Padded(int(n2))
-			if !yield(DecoratedView(b[from:off:off]), nil) {
-				return off, nil
+			left--
+			if !yield(OperationView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
 			}
 		}
-	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
-		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		s.in.Off, s.in.At = off, 4
 	}
-	return off, nil
+}
+
+// BumpedInnerSignatures gives the elements of Bumped.Inner.Signatures.
+func (s *EnvelopeScan) BumpedInnerSignatures() iter.Seq[DecoratedView] {
+	return func(yield func(DecoratedView) bool) {
+		if s.in.At != 4 && !s.pass(4) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || left > 20 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 64)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(DecoratedView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 5
+	}
+}
+
+// BumpedSignatures gives the elements of Bumped.Signatures.
+func (s *EnvelopeScan) BumpedSignatures() iter.Seq[DecoratedView] {
+	return func(yield func(DecoratedView) bool) {
+		if s.in.At != 5 && !s.pass(5) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || left > 20 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 64)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(DecoratedView(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 7
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *EnvelopeScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			s.front()
+		case 1:
+			for range s.PlainTransactionOperations() {
+			}
+		case 2:
+			for range s.PlainSignatures() {
+			}
+		case 3:
+			for range s.BumpedInnerTransactionOperations() {
+			}
+		case 4:
+			for range s.BumpedInnerSignatures() {
+			}
+		case 5:
+			for range s.BumpedSignatures() {
+			}
+		}
+	}
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *EnvelopeScan) Err() error {
+	return s.in.Err((*Envelope)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *EnvelopeScan) End() (int, error) {
+	if s.in.At != 7 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *EnvelopeScan) rest() (int, error) {
+	if s.pass(7) {
+		return s.in.Off, nil
+	}
+	return (*Envelope)(nil).CheckXDR(s.in.B)
 }

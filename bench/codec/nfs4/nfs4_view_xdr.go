@@ -2931,361 +2931,453 @@ func (v CbCompound4ResView) Resarray() iter.Seq2[int, NFSCbResop4View] {
 	}
 }
 
-// EachFattr4ACL iterates over [Fattr4ACL] of the Fattr4ACL at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachFattr4ACL(b []byte) iter.Seq2[Nfsace4View, error] {
-	return func(yield func(Nfsace4View, error) bool) {
-		if _, err := walkFattr4ACL(new(xdr.Checker), b, 0, yield); err != nil {
-			var none Nfsace4View
-			yield(none, err)
-		}
-	}
-}
-func walkFattr4ACL(c *xdr.Checker, b []byte, off int, yield func(Nfsace4View, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4ACL:")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
-	}
-	for i := range int(n) {
-		from := off
-		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Short(b, off, 16, "nfs4.Fattr4ACL:[].Type", i)
-		}
-		w := b[off : off+16 : off+16]
-		n2 := binary.BigEndian.Uint32(w[12:16])
-		off += 16
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4ACL:[].Who", i)
-		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "nfs4.Fattr4ACL:[].Who", i)
-		}
-		off += xdr.Padded(int(n2))
-		if !yield(Nfsace4View(b[from:off:off]), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
+// Fattr4ACLScan reads the lists of a Fattr4ACL in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type Fattr4ACLScan struct {
+	in xdr.Scan
 }
 
-// EachCompound4ArgsArgarray iterates over [Compound4Args].Argarray of the Compound4Args at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachCompound4ArgsArgarray(b []byte) iter.Seq2[NFSArgop4View, error] {
-	return func(yield func(NFSArgop4View, error) bool) {
-		if _, err := walkCompound4ArgsArgarray(new(xdr.Checker), b, 0, yield); err != nil {
-			var none NFSArgop4View
-			yield(none, err)
-		}
-	}
-}
-func walkCompound4ArgsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSArgop4View, error) bool) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Args:Tag")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
-	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Args:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
-	}
-	w = b[off : off+8 : off+8]
-	n2 := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Compound4Args:Argarray")
-	}
-	for i := range int(n2) {
-		from := off
-		if off, err = (*NFSArgop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.Compound4Args:Argarray[]", i)
-		}
-		if !yield(NFSArgop4View(b[from:off:off]), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
+// ScanFattr4ACL begins a scan of the Fattr4ACL at the front of b.
+func ScanFattr4ACL(b []byte) Fattr4ACLScan {
+	return Fattr4ACLScan{in: xdr.Scan{B: b}}
 }
 
-// EachCompound4ResResarray iterates over [Compound4Res].Resarray of the Compound4Res at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachCompound4ResResarray(b []byte) iter.Seq2[NFSResop4View, error] {
-	return func(yield func(NFSResop4View, error) bool) {
-		if _, err := walkCompound4ResResarray(new(xdr.Checker), b, 0, yield); err != nil {
-			var none NFSResop4View
-			yield(none, err)
+// All gives the elements of the Fattr4ACL.
+func (s *Fattr4ACLScan) All() iter.Seq[Nfsace4View] {
+	return func(yield func(Nfsace4View) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
-	}
-}
-func walkCompound4ResResarray(c *xdr.Checker, b []byte, off int, yield func(NFSResop4View, error) bool) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Res:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Compound4Res:Status")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Res:Tag")
-	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Compound4Res:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
-	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
-	}
-	for i := range int(n2) {
-		from := off
-		if off, err = (*NFSResop4)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.Compound4Res:Resarray[]", i)
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
 		}
-		if !yield(NFSResop4View(b[from:off:off]), nil) {
-			return off, nil
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			if xdr.Lacks(b, off, 12) {
+				s.in.Fail()
+				return
+			}
+			off += 12
+			off = xdr.PassOpaque(b, off, 4294967295)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(Nfsace4View(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
 		}
+		s.in.Off, s.in.At = off, 2
 	}
-	return off, nil
 }
 
-// EachCbCompound4ArgsArgarray iterates over [CbCompound4Args].Argarray of the CbCompound4Args at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachCbCompound4ArgsArgarray(b []byte) iter.Seq2[NFSCbArgop4View, error] {
-	return func(yield func(NFSCbArgop4View, error) bool) {
-		if _, err := walkCbCompound4ArgsArgarray(new(xdr.Checker), b, 0, yield); err != nil {
-			var none NFSCbArgop4View
-			yield(none, err)
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *Fattr4ACLScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			s.in.At = 1
+		case 1:
+			for range s.All() {
+			}
 		}
 	}
-}
-func walkCbCompound4ArgsArgarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbArgop4View, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
-	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
-	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Args:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
-	}
-	w = b[off : off+12 : off+12]
-	n2 := binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray")
-	}
-	for i := range int(n2) {
-		from := off
-		var kind uint32
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
-		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		switch kind {
-		case 3:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
-			}
-			w := b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if n3 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
-			}
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
-			}
-			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
-			}
-			off += xdr.Padded(int(n3))
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
-			}
-			w = b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
-			off += 4
-			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
-			}
-			off += int(n4) * 4
-		case 4:
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Stateid.Seqid", i)
-			}
-			w := b[off : off+24 : off+24]
-			word := binary.BigEndian.Uint32(w[16:20])
-			if word > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off+16, uint64(word), 1, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Truncate", i)
-			}
-			n5 := binary.BigEndian.Uint32(w[20:24])
-			off += 24
-			if n5 > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
-			}
-			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
-			}
-			if !xdr.ZeroPad(b, off, int(n5)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n5), xdr.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
-			}
-			off += xdr.Padded(int(n5))
-		case 10044:
-		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
-		}
-		if !yield(NFSCbArgop4View(b[from:off:off]), nil) {
-			return off, nil
-		}
-	}
-	return off, nil
+	return s.in.At == place
 }
 
-// EachCbCompound4ResResarray iterates over [CbCompound4Res].Resarray of the CbCompound4Res at the front of b. It checks what
-// it passes, one element ahead of the loop, and nothing beyond: what is wrong comes as
-// the last pair. There is no element where an arm is not selected or data is absent.
-func EachCbCompound4ResResarray(b []byte) iter.Seq2[NFSCbResop4View, error] {
-	return func(yield func(NFSCbResop4View, error) bool) {
-		if _, err := walkCbCompound4ResResarray(new(xdr.Checker), b, 0, yield); err != nil {
-			var none NFSCbResop4View
-			yield(none, err)
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *Fattr4ACLScan) Err() error {
+	return s.in.Err((*Fattr4ACL)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *Fattr4ACLScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *Fattr4ACLScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*Fattr4ACL)(nil).CheckXDR(s.in.B)
+}
+
+// Compound4ArgsScan reads the lists of a Compound4Args in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type Compound4ArgsScan struct {
+	in xdr.Scan
+}
+
+// ScanCompound4Args begins a scan of the Compound4Args at the front of b.
+func ScanCompound4Args(b []byte) Compound4ArgsScan {
+	return Compound4ArgsScan{in: xdr.Scan{B: b}}
+}
+
+// Argarray gives the elements of Argarray.
+func (s *Compound4ArgsScan) Argarray() iter.Seq[NFSArgop4View] {
+	return func(yield func(NFSArgop4View) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
 		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off = xdr.Passed((*NFSArgop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(NFSArgop4View(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
 	}
 }
-func walkCbCompound4ResResarray(c *xdr.Checker, b []byte, off int, yield func(NFSCbResop4View, error) bool) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
-	}
-	w := b[off : off+8 : off+8]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbCompound4Res:Status")
-	}
-	n := binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Res:Tag")
-	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.CbCompound4Res:Tag")
-	}
-	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
-	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
-	off += 4
-	if uint64(n2)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
-	}
-	for i := range int(n2) {
-		from := off
-		var kind uint32
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
-		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
-		off += 4
-		switch kind {
-		case 3:
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *Compound4ArgsScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			off = xdr.PassOpaque(b, off, 4294967295)
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-			}
-			w := b[off : off+4 : off+4]
-			kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			off += 4
-			switch kind2 {
-			case Nfsstat4OK:
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
-				}
-				w := b[off : off+4 : off+4]
-				n3 := binary.BigEndian.Uint32(w[0:4])
-				off += 4
-				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
-				}
-				off += int(n3) * 4
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
-				}
-				w = b[off : off+4 : off+4]
-				n4 := binary.BigEndian.Uint32(w[0:4])
-				off += 4
-				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
-				}
-				if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
-				}
-				off += xdr.Padded(int(n4))
-			default:
-				if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
-				}
-			}
-		case 4:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
-			}
-			w := b[off : off+4 : off+4]
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+				s.in.Fail()
+				return
 			}
 			off += 4
-		case 10044:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+			s.in.Off, s.in.At = off, 1
+		case 1:
+			for range s.Argarray() {
 			}
-			w := b[off : off+4 : off+4]
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
-			}
-			off += 4
-		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
-		}
-		if !yield(NFSCbResop4View(b[from:off:off]), nil) {
-			return off, nil
 		}
 	}
-	return off, nil
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *Compound4ArgsScan) Err() error {
+	return s.in.Err((*Compound4Args)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *Compound4ArgsScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *Compound4ArgsScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*Compound4Args)(nil).CheckXDR(s.in.B)
+}
+
+// Compound4ResScan reads the lists of a Compound4Res in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type Compound4ResScan struct {
+	in xdr.Scan
+}
+
+// ScanCompound4Res begins a scan of the Compound4Res at the front of b.
+func ScanCompound4Res(b []byte) Compound4ResScan {
+	return Compound4ResScan{in: xdr.Scan{B: b}}
+}
+
+// Resarray gives the elements of Resarray.
+func (s *Compound4ResScan) Resarray() iter.Seq[NFSResop4View] {
+	return func(yield func(NFSResop4View) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off = xdr.Passed((*NFSResop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(NFSResop4View(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *Compound4ResScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+4 : off+4]
+			if !Nfsstat4(binary.BigEndian.Uint32(w[0:4])).Valid() {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 4294967295)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			s.in.Off, s.in.At = off, 1
+		case 1:
+			for range s.Resarray() {
+			}
+		}
+	}
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *Compound4ResScan) Err() error {
+	return s.in.Err((*Compound4Res)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *Compound4ResScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *Compound4ResScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*Compound4Res)(nil).CheckXDR(s.in.B)
+}
+
+// CbCompound4ArgsScan reads the lists of a CbCompound4Args in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type CbCompound4ArgsScan struct {
+	in xdr.Scan
+}
+
+// ScanCbCompound4Args begins a scan of the CbCompound4Args at the front of b.
+func ScanCbCompound4Args(b []byte) CbCompound4ArgsScan {
+	return CbCompound4ArgsScan{in: xdr.Scan{B: b}}
+}
+
+// Argarray gives the elements of Argarray.
+func (s *CbCompound4ArgsScan) Argarray() iter.Seq[NFSCbArgop4View] {
+	return func(yield func(NFSCbArgop4View) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off = xdr.Passed((*NFSCbArgop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(NFSCbArgop4View(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *CbCompound4ArgsScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			off = xdr.PassOpaque(b, off, 4294967295)
+			if xdr.Lacks(b, off, 8) {
+				s.in.Fail()
+				return
+			}
+			off += 8
+			s.in.Off, s.in.At = off, 1
+		case 1:
+			for range s.Argarray() {
+			}
+		}
+	}
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *CbCompound4ArgsScan) Err() error {
+	return s.in.Err((*CbCompound4Args)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *CbCompound4ArgsScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *CbCompound4ArgsScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*CbCompound4Args)(nil).CheckXDR(s.in.B)
+}
+
+// CbCompound4ResScan reads the lists of a CbCompound4Res in one pass, in their order on the wire, and checks what
+// it passes. Where something is wrong no more elements come: End or Err says what it is. See
+// package xdr.
+type CbCompound4ResScan struct {
+	in xdr.Scan
+}
+
+// ScanCbCompound4Res begins a scan of the CbCompound4Res at the front of b.
+func ScanCbCompound4Res(b []byte) CbCompound4ResScan {
+	return CbCompound4ResScan{in: xdr.Scan{B: b}}
+}
+
+// Resarray gives the elements of Resarray.
+func (s *CbCompound4ResScan) Resarray() iter.Seq[NFSCbResop4View] {
+	return func(yield func(NFSCbResop4View) bool) {
+		if s.in.At != 1 && !s.pass(1) {
+			return
+		}
+		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
+		if left == 0 {
+			left, off = xdr.LeadWord(b, off)
+			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
+				s.in.Fail()
+				return
+			}
+		}
+		s.in.Left = 0
+		for left > 0 {
+			from := off
+			off = xdr.Passed((*NFSCbResop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			left--
+			if !yield(NFSCbResop4View(b[from:off:off])) && left > 0 {
+				s.in.Off, s.in.Left = off, int(left)
+				return
+			}
+		}
+		s.in.Off, s.in.At = off, 2
+	}
+}
+
+// pass checks and passes what stands before a place, and reports whether the scan is there: it
+// is not where that place is behind it, the message has another arm, or something is wrong.
+func (s *CbCompound4ResScan) pass(place int) (there bool) {
+	for s.in.At < place {
+		switch s.in.At {
+		case 0:
+			b, off := s.in.B, s.in.Off
+			if xdr.Lacks(b, off, 4) {
+				s.in.Fail()
+				return
+			}
+			w := b[off : off+4 : off+4]
+			if !Nfsstat4(binary.BigEndian.Uint32(w[0:4])).Valid() {
+				s.in.Fail()
+				return
+			}
+			off += 4
+			off = xdr.PassOpaque(b, off, 4294967295)
+			if off < 0 {
+				s.in.Fail()
+				return
+			}
+			s.in.Off, s.in.At = off, 1
+		case 1:
+			for range s.Resarray() {
+			}
+		}
+	}
+	return s.in.At == place
+}
+
+// Err returns what is wrong with what was passed so far, or nil.
+func (s *CbCompound4ResScan) Err() error {
+	return s.in.Err((*CbCompound4Res)(nil))
+}
+
+// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+func (s *CbCompound4ResScan) End() (int, error) {
+	if s.in.At != 2 {
+		return s.rest()
+	}
+	return s.in.Off, nil
+}
+
+// rest is End where something is left, or wrong.
+func (s *CbCompound4ResScan) rest() (int, error) {
+	if s.pass(2) {
+		return s.in.Off, nil
+	}
+	return (*CbCompound4Res)(nil).CheckXDR(s.in.B)
 }

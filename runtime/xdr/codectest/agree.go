@@ -40,10 +40,8 @@ func agree(t *Type, in []byte) error {
 		if e := sameError(decoded, err); e != nil || err == nil && n != d.Offset() {
 			return fmt.Errorf("CheckXDR: %d, %v; decoded %d, %v", n, err, d.Offset(), decoded)
 		}
-		for path, each := range t.Each {
-			if err := sameEach(reflect.ValueOf(each), in, reflect.ValueOf(v).Elem(), path, decoded); err != nil {
-				return fmt.Errorf("iterator over %s: %w", path, err)
-			}
+		if err := sameScans(t, in, n, decoded, reflect.ValueOf(v).Elem()); err != nil {
+			return fmt.Errorf("scan: %w", err)
 		}
 		if decoded != nil {
 			continue
@@ -196,56 +194,4 @@ func layers(v reflect.Value) int {
 		return 1 + layers(opt.value)
 	}
 	return 0
-}
-
-// sameEach compares an iterator over unchecked input with the decoded list at
-// path: the same elements, and of errors the same or, beyond the list, none.
-func sameEach(each reflect.Value, in []byte, v reflect.Value, path string, decoded error) error {
-	want, n := reflect.Value{}, 0
-	if decoded == nil {
-		want = follow(v, path)
-	}
-	for elem, errv := range each.Call([]reflect.Value{reflect.ValueOf(in)})[0].Seq2() {
-		if err, _ := errv.Interface().(error); err != nil {
-			return sameError(decoded, err)
-		}
-		if want.IsValid() {
-			if n >= want.Len() {
-				return fmt.Errorf("more than %d elements", n)
-			}
-			if err := sameView(elem, want.Index(n)); err != nil {
-				return fmt.Errorf("element %d: %w", n, err)
-			}
-		}
-		n++
-	}
-	if want.IsValid() && n != want.Len() {
-		return fmt.Errorf("%d elements of %d", n, want.Len())
-	}
-	return nil
-}
-
-// follow is the list that path leads to; invalid where it is not there.
-func follow(v reflect.Value, path string) reflect.Value {
-	for _, name := range strings.Split(path, ".")[1:] {
-		if v = held(v.FieldByName(name)); !v.IsValid() {
-			break
-		}
-	}
-	return v
-}
-
-// held is what a field holds, by pointer or as optional data or both; invalid
-// where a pointer is nil.
-func held(v reflect.Value) reflect.Value {
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return reflect.Value{}
-		}
-		return held(v.Elem())
-	}
-	if opt, ok := optional(v); ok {
-		return held(opt.value)
-	}
-	return v
 }

@@ -24,15 +24,28 @@ type Type struct {
 	Name string
 	New  func() Value
 	View func([]byte) any // nil where the type has no view
-	// Each are the iterators over its lists and arrays, by the path of Go fields
-	// that leads there: func([]byte) iter.Seq2[T, error].
-	Each map[string]any
+	Scan func([]byte) Scan // nil where the type has none
+	// Lists are what a scan gives, in the order on the wire.
+	Lists []List
 	// Min and Max bound its encodings, in bytes; a negative Max is none.
 	Min, Max int64
 	// Amplification is how many bytes of memory a decoded value may hang on to
 	// for each byte of its encoding; 0 where the compiler found no bound.
 	Amplification int64
 	Wires         []string // valid encodings, hexadecimal
+}
+
+// Scan is a generated scan of an unchecked message.
+type Scan interface {
+	Err() error
+	End() (int, error)
+}
+
+// List is a list or array that a scan gives: by a method that returns an
+// iter.Seq.
+type List struct {
+	Path   string // of the Go fields that lead there: ".Field.Field"
+	Method string
 }
 
 func (t *Type) wires() ([][]byte, error) {

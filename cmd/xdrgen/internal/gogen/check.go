@@ -139,7 +139,7 @@ func (r *getter) passFixed(t *ir.Type, v place) {
 // enough for.
 func (r *getter) passElements(elem *ir.Type, n string, v place) {
 	count := jen.Int().Call(jen.Id(n))
-	if r.g.pure(elem) && r.each == nil {
+	if r.g.pure(elem) {
 		if size := fixedLen(elem); size > 0 {
 			r.stmt(jen.Id(r.off).Op("+=").Add(count).Op("*").Lit(size))
 		}
@@ -150,9 +150,6 @@ func (r *getter) passElements(elem *ir.Type, n string, v place) {
 		q.checked = elem.Size.Fixed() && r.g.steps(elem) >= 0
 		q.get(elem, v.elem(nil, i.x))
 	})
-	if r.each != nil {
-		body = append([]jen.Code{jen.Id("from").Op(":=").Id(r.off)}, append(body, r.each(jen.Id(r.off)))...)
-	}
 	r.stmt(i.count(count, body))
 }
 
@@ -163,9 +160,6 @@ func (r *getter) passList(node *ir.Decl, more string, v place) {
 		q.elem(node, v.elem(nil, i.x), "")
 		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
 	})
-	if r.each != nil {
-		body = append([]jen.Code{jen.Id("from").Op(":=").Id(r.off)}, append(body, r.each(jen.Id(r.off).Op("-").Lit(4)))...)
-	}
 	if i.used {
 		r.stmt(jen.Id(i.name).Op(":=").Lit(0))
 		body = append(body, jen.Id(i.name).Op("++"))

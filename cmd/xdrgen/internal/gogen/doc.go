@@ -11,7 +11,9 @@
 //	run.go     the runs of fixed-size fields, loop.go loops over elements
 //	put.go     encoders      get.go    decoders; getseq.go their arrays and lists
 //	check.go   what check-only readers, made by the same getter, do otherwise
-//	view.go    views of checked bytes; walk.go iterators over unchecked messages
+//	view.go    views of checked bytes
+//	scan.go    scans of unchecked messages: what they stop at; scanout.go how they go on,
+//	           scanlist.go their lists, pass.go what lies between
 //	bounds.go  static bounds and amplification
 //	tests.go   generated tests; sample.go their encodings, made from the ir alone
 //	size.go    sizes         reset.go  emptying of values for reuse

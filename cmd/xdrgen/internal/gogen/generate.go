@@ -86,6 +86,7 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 		bound:     map[*ir.Decl]bound{},
 		excesses:  map[excessOf]excess{},
 		sames:     map[sameKind]*piece{},
+		scanned:   map[*ir.Decl]*scan{},
 	}
 }
 
@@ -112,7 +113,8 @@ func (g *gen) write(o Options) []*assembly {
 	}
 	g.bindings()
 	g.extension()
-	g.walks()
+	g.next()
+	g.scans()
 	made := []*assembly{g.codecs, g.views}
 	if o.Tests {
 		tests := file("_xdr_test.go")
@@ -157,7 +159,7 @@ type gen struct {
 	bound    map[*ir.Decl]bound
 	excesses map[excessOf]excess
 	sames    map[sameKind]*piece // methods that are the same for all types of a kind
-	eaches   []eachOf
+	scanned  map[*ir.Decl]*scan
 	needErr  bool // the codec being written uses the variable err
 	sizing   bool // the size being written is that of reduced output
 }

@@ -14,7 +14,6 @@ type getter struct {
 	g       *gen
 	vars    *local
 	check   bool                        // nothing is kept
-	each    func(end jen.Code) jen.Code // gives an element to a loop, or nil (walk.go)
 	state   string                      // the parameter that knows the rules: d, the Decoder, or c, the Checker
 	buf     string                      // the buffer's variable
 	off     string                      // the offset's variable

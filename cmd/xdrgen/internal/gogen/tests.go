@@ -52,14 +52,14 @@ func (g *gen) tests() *jen.File {
 		if hasView(d) {
 			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.names.view[d]).Call(jen.Id("b"))))
 		}
-		each := jen.Dict{}
-		for _, e := range g.eaches {
-			if e.decl == d {
-				each[jen.Lit(e.path)] = jen.Id(e.name)
+		if w := g.scanned[d]; w != nil {
+			var lists []jen.Code
+			for _, l := range w.lists {
+				lists = append(lists, jen.Values(jen.Id("Path").Op(":").Lit(l.path), jen.Id("Method").Op(":").Lit(w.methods[l])))
 			}
-		}
-		if len(each) > 0 {
-			row[jen.Id("Each")] = jen.Map(jen.String()).Any().Values(each)
+			row[jen.Id("Scan")] = jen.Func().Params(jen.Id("b").Index().Byte()).Qual(testPath, "Scan").Block(
+				jen.Id("s").Op(":=").Id(w.maker).Call(jen.Id("b")), jen.Return(jen.Op("&").Id("s")))
+			row[jen.Id("Lists")] = jen.Index().Qual(testPath, "List").Values(multi(lists)...)
 		}
 		rows = append(rows, jen.Values(row))
 	}
