@@ -23,7 +23,7 @@ type Value interface {
 type Type struct {
 	Name string
 	New  func() Value
-	View func([]byte) any // nil where the type has no view
+	View func([]byte) any  // nil where the type has no view
 	Scan func([]byte) Scan // nil where the type has none
 	// Lists are what a scan gives, in the order on the wire.
 	Lists []List

@@ -13,11 +13,11 @@ import (
 type getter struct {
 	g       *gen
 	vars    *local
-	check   bool                        // nothing is kept
-	state   string                      // the parameter that knows the rules: d, the Decoder, or c, the Checker
-	buf     string                      // the buffer's variable
-	off     string                      // the offset's variable
-	checked bool                        // the bytes of the run are known to be there
+	check   bool   // nothing is kept
+	state   string // the parameter that knows the rules: d, the Decoder, or c, the Checker
+	buf     string // the buffer's variable
+	off     string // the offset's variable
+	checked bool   // the bytes of the run are known to be there
 	code    []jen.Code
 	run     []jen.Code
 	n       int

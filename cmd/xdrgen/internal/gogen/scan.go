@@ -17,10 +17,10 @@ type spot struct {
 	// num is the place of the list in the message; for a union or optional data, the
 	// place behind it.
 	num    int
-	name   string               // the fields that lead there, as a name
-	path   string               // the same, as a path: ".Field.Field"
-	list   *ir.Type             // the list or array; nil for what leads to some
-	elem   *spot                // of optional data
+	name   string              // the fields that lead there, as a name
+	path   string              // the same, as a path: ".Field.Field"
+	list   *ir.Type            // the list or array; nil for what leads to some
+	elem   *spot               // of optional data
 	fields map[*ir.Field]*spot // of a struct or union; those that lead to some
 }
 
