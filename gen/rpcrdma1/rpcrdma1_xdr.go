@@ -48,15 +48,18 @@ func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -163,15 +166,18 @@ func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReadChunk) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -281,15 +287,18 @@ func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -455,15 +464,18 @@ func (v *Proc) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Proc) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -588,15 +600,18 @@ func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Header) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -959,15 +974,18 @@ func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *HeaderNomsg) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1332,15 +1350,18 @@ func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *HeaderPadded) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1721,15 +1742,18 @@ func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1830,15 +1854,18 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1950,15 +1977,18 @@ func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2167,15 +2197,18 @@ func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -3253,15 +3286,18 @@ func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.

@@ -104,15 +104,18 @@ func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -211,15 +214,18 @@ func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -315,15 +321,18 @@ func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -424,15 +433,18 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -536,15 +548,18 @@ func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -670,15 +685,18 @@ func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -956,15 +974,18 @@ func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1133,15 +1154,18 @@ func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Common) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1251,15 +1275,18 @@ func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1372,15 +1399,18 @@ func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1487,15 +1517,18 @@ func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1605,15 +1638,18 @@ func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1764,15 +1800,18 @@ func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2132,15 +2171,18 @@ func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2244,15 +2286,18 @@ func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2380,15 +2425,18 @@ func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2553,15 +2601,18 @@ func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2692,15 +2743,18 @@ func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2798,15 +2852,18 @@ func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2904,15 +2961,18 @@ func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -3010,15 +3070,18 @@ func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -3116,15 +3179,18 @@ func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -3225,15 +3291,18 @@ func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.

@@ -96,15 +96,18 @@ func (v *ID) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ID) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -208,15 +211,18 @@ func (v *Value) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Value) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -344,15 +350,18 @@ func (v *Spec) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Spec) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -517,15 +526,18 @@ func (v *Subset) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Subset) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -684,15 +696,18 @@ func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -804,15 +819,18 @@ func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -910,15 +928,18 @@ func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1040,15 +1061,18 @@ func (v *Init) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Init) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1265,15 +1289,18 @@ func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Req) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1444,15 +1471,18 @@ func (v *Resp) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Resp) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1681,15 +1711,18 @@ func (v *Upd) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Upd) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.

@@ -83,15 +83,18 @@ func (v *Flavor) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -196,15 +199,18 @@ func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -354,15 +360,18 @@ func (v *MsgType) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -494,15 +503,18 @@ func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -646,15 +658,18 @@ func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -786,15 +801,18 @@ func (v *RejectStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -950,15 +968,18 @@ func (v *AuthStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1059,15 +1080,18 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1180,15 +1204,18 @@ func (v *CallBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1381,15 +1408,18 @@ func (v *ReplyData) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1566,15 +1596,18 @@ func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1780,15 +1813,18 @@ func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1986,15 +2022,18 @@ func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2365,15 +2404,18 @@ func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -2888,15 +2930,18 @@ func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -3392,15 +3437,18 @@ func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.

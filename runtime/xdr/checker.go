@@ -34,6 +34,7 @@ func (l *Lenient) allows(code Code) bool {
 type Checker struct {
 	opt   *DecoderOptions // nil: the defaults
 	depth int             // levels of types that contain themselves
+	out   *placement      // items out of line; nil: none
 }
 
 // Refuses reports whether the rule that code stands for is in force. For
@@ -86,9 +87,10 @@ type Checkable interface {
 }
 
 // Check reads past one value of v's type, by d's rules, and keeps nothing of
-// it: it fails where DecodeXDR would, but for the memory budget. Items out of
-// line are not known to it: the stream must be whole.
+// it: it fails where DecodeXDR would, but for the memory budget. Items out of line
+// it takes as DecodeXDR does.
 func (d *Decoder) Check(v Checkable) error {
+	d.checker.out = &d.placed
 	off, err := v.SkipXDR(&d.checker, d.Buf, d.Off)
 	if err != nil {
 		return err

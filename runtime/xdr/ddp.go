@@ -121,6 +121,16 @@ const (
 	matchPlaced
 )
 
+// placement is what a reader knows of items out of line.
+type placement struct {
+	chunks   []Item // still to be taken
+	mode     matchMode
+	sites    []Site // eligible ones, for matchInOrder
+	base     uint64
+	inserted uint64
+	within   bool // reading the elements of an item
+}
+
 // ReinsertAt gives d the items of a Call, from its read chunks: an eligible
 // item is out of line where the next one's Position is the stream's. base is the
 // position, in the RPC message, of the next byte that d will read. Items must be
@@ -144,9 +154,8 @@ func (d *Decoder) ExpectAt(base uint64, items []Item) {
 }
 
 func (d *Decoder) reinsert(m matchMode, base uint64, sites []Site, items []Item) {
-	d.mode, d.chunks, d.sites = m, items, sites
-	d.base = base - uint64(d.Off)
-	d.inserted, d.outside, d.within = 0, 0, false
+	d.placed = placement{chunks: items, mode: m, sites: sites, base: base - uint64(d.Off)}
+	d.outside = 0
 	if m != matchPlaced {
 		for _, it := range items {
 			d.outside += uint64(len(it.Data))
@@ -156,28 +165,62 @@ func (d *Decoder) reinsert(m matchMode, base uint64, sites []Site, items []Item)
 }
 
 // Reinserts reports whether an item may be out of line here. For generated code.
-func (d *Decoder) Reinserts() bool { return len(d.chunks) != 0 && !d.within }
+func (d *Decoder) Reinserts() bool { return len(d.placed.chunks) != 0 && !d.placed.within }
 
 // Within tells d that it reads the elements of an array that came out of line,
 // until it is told otherwise: eligible items in them came with the array. For
 // generated code.
-func (d *Decoder) Within(on bool) { d.within = on }
+func (d *Decoder) Within(on bool) { d.placed.within = on }
 
 // Take returns the item of n bytes that belongs at offset off of the input,
 // and whether it is out of line. For generated code.
 func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, error) {
-	it := &d.chunks[0]
-	switch d.mode {
+	data, ok, err := d.placed.take(s, off, n)
+	if err != nil {
+		return nil, false, err
+	}
+	return data, ok, nil
+}
+
+// TakeArray is Take for an array of n elements that take at least (or, where
+// fixed, just) size bytes each. For generated code.
+func (d *Decoder) TakeArray(s Site, off int, n uint32, size int, fixed bool) ([]byte, bool, error) {
+	data, ok, err := d.placed.takeArray(s, off, n, size, fixed)
+	if err != nil {
+		return nil, false, err
+	}
+	return data, ok, nil
+}
+
+// Reinserts is that of the Decoder whose rules c keeps. For generated code.
+func (c *Checker) Reinserts() bool {
+	return c != nil && c.out != nil && len(c.out.chunks) != 0 && !c.out.within
+}
+
+// Within is that of the Decoder. For generated code.
+func (c *Checker) Within(on bool) { c.out.within = on }
+
+// Take is that of the Decoder. For generated code.
+func (c *Checker) Take(s Site, off, n int) ([]byte, bool, *Error) { return c.out.take(s, off, n) }
+
+// TakeArray is that of the Decoder. For generated code.
+func (c *Checker) TakeArray(s Site, off int, n uint32, size int, fixed bool) ([]byte, bool, *Error) {
+	return c.out.takeArray(s, off, n, size, fixed)
+}
+
+func (p *placement) take(s Site, off, n int) ([]byte, bool, *Error) {
+	it := &p.chunks[0]
+	switch p.mode {
 	case matchPosition, matchPlaced:
-		if it.Position != d.base+uint64(off)+d.inserted || n == 0 {
+		if it.Position != p.base+uint64(off)+p.inserted || n == 0 {
 			return nil, false, nil
 		}
 	case matchInOrder:
-		if !has(d.sites, s) {
+		if !has(p.sites, s) {
 			return nil, false, nil
 		}
 		if it.Data == nil {
-			d.chunks = d.chunks[1:]
+			p.chunks = p.chunks[1:]
 			return nil, false, nil
 		}
 	}
@@ -186,36 +229,34 @@ func (d *Decoder) Take(s Site, off, n int) ([]byte, bool, error) {
 	if len(it.Data) != n && len(it.Data) != Padded(n) {
 		return nil, false, Fail(CodeChunk, off, uint64(len(it.Data)), uint64(n), "")
 	}
-	d.chunks = d.chunks[1:]
-	if d.mode == matchPlaced {
+	p.chunks = p.chunks[1:]
+	if p.mode == matchPlaced {
 		return nil, false, nil
 	}
-	d.inserted += uint64(Padded(n))
+	p.inserted += uint64(Padded(n))
 	return it.Data[:n:n], true, nil
 }
 
-// TakeArray is Take for an array of n elements that take at least (or, where
-// fixed, just) size bytes each. For generated code.
-func (d *Decoder) TakeArray(s Site, off int, n uint32, size int, fixed bool) ([]byte, bool, error) {
+func (p *placement) takeArray(s Site, off int, n uint32, size int, fixed bool) ([]byte, bool, *Error) {
 	want := uint64(n) * uint64(size)
-	it := &d.chunks[0]
+	it := &p.chunks[0]
 	if got := uint64(len(it.Data)); !fixed && got > want {
 		want = got
 	}
-	if want > uint64(len(it.Data)) && d.mode == matchPosition && it.Position != d.base+uint64(off)+d.inserted {
+	if want > uint64(len(it.Data)) && p.mode == matchPosition && it.Position != p.base+uint64(off)+p.inserted {
 		return nil, false, nil
 	}
 	if want > math.MaxInt32 {
 		want = math.MaxInt32 // no item is as large: refused as a mismatch
 	}
-	return d.Take(s, off, int(want))
+	return p.take(s, off, int(want))
 }
 
-// chunksDone refuses items that no eligible place in the stream has taken.
-func (d *Decoder) chunksDone() error {
-	for _, it := range d.chunks {
+// done refuses items that no eligible place in the stream has taken.
+func (p *placement) done(off int) error {
+	for _, it := range p.chunks {
 		if it.Data != nil {
-			return Fail(CodeChunk, d.Off, uint64(len(it.Data)), 0, "")
+			return Fail(CodeChunk, off, uint64(len(it.Data)), 0, "")
 		}
 	}
 	return nil

@@ -65,13 +65,8 @@ type Decoder struct {
 	copied int // bytes of opaque data copied so far
 	slabs  []slab
 
-	chunks   []Item // out of line items still to be taken
-	mode     matchMode
-	sites    []Site // eligible ones, for matchInOrder
-	base     uint64
-	inserted uint64
-	outside  uint64 // bytes of items that are not in the input
-	within   bool   // reading the elements of an item
+	placed  placement
+	outside uint64 // bytes of items that are not in the input
 }
 
 // NewDecoder returns a Decoder over b, with default options where opt is nil.
@@ -103,8 +98,7 @@ func (d *Decoder) resetUsed() {
 	for _, s := range d.slabs {
 		s.rewind()
 	}
-	d.chunks, d.sites, d.mode = nil, nil, matchNone
-	d.outside, d.within = 0, false
+	d.placed, d.outside = placement{}, 0
 }
 
 func limit(set, def int) int {
@@ -136,7 +130,7 @@ func (d *Decoder) Done() error {
 	if n := len(d.Buf) - d.Off; n != 0 && d.Refuses(CodeTrailing) {
 		return Fail(CodeTrailing, d.Off, uint64(n), 0, "")
 	}
-	return d.chunksDone()
+	return d.placed.done(d.Off)
 }
 
 // Bytes returns data, a part of the input without spare capacity, as the mode

@@ -58,8 +58,9 @@
 // other fields a view may then read. Both give the error that CheckXDR gives.
 //
 // A conversion of bytes that were not checked, or bytes that change while they
-// are viewed, can make a view panic. Neither views nor scans nor checks know
-// of items out of line: the stream must be whole.
+// are viewed, can make a view panic. Views and scans are of whole messages: where an
+// item is out of line, what stands behind it lies nearer than its count says, and
+// bytes alone do not tell. [Decoder.Check] takes such items as decoding does.
 //
 // # Who owns the memory
 //

@@ -77,15 +77,18 @@ func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -204,15 +207,18 @@ func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Name) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -358,15 +364,18 @@ func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -478,6 +487,7 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "store.WriteArgs:Name")
 	}
@@ -503,13 +513,21 @@ func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if n2 > 1048576 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
 	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
+	ok := false
+	if c.Reinserts() {
+		if _, ok, err = c.Take(SiteWriteArgsData, off, int(n2)); err != nil {
+			return 0, xdr.In(err, "store.WriteArgs:Data")
+		}
 	}
-	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
+	if !ok {
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
+		}
+		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
+		}
+		off += xdr.Padded(int(n2))
 	}
-	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
@@ -557,15 +575,18 @@ func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -686,15 +707,18 @@ func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -854,15 +878,18 @@ func (v *ReadOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReadOK) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -954,6 +981,7 @@ func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "store.ReadOK:EOF")
 	}
@@ -967,13 +995,21 @@ func (v *ReadOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if n > 1048576 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
 	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
+	ok := false
+	if c.Reinserts() {
+		if _, ok, err = c.Take(SiteReadOKData, off, int(n)); err != nil {
+			return 0, xdr.In(err, "store.ReadOK:Data")
+		}
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
+	if !ok {
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
+		}
+		off += xdr.Padded(int(n))
 	}
-	off += xdr.Padded(int(n))
 	return off, nil
 }
 
@@ -1045,15 +1081,18 @@ func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -1180,6 +1219,7 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "store.ReadRes:Status")
 	}
@@ -1201,13 +1241,21 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if n > 1048576 {
 			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
 		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
+		ok := false
+		if c.Reinserts() {
+			if _, ok, err = c.Take(SiteReadOKData, off, int(n)); err != nil {
+				return 0, xdr.In(err, "store.ReadRes:OK.Data")
+			}
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
+		if !ok {
+			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
+			}
+			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
+			}
+			off += xdr.Padded(int(n))
 		}
-		off += xdr.Padded(int(n))
 	default:
 		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")

@@ -66,15 +66,18 @@ func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -162,6 +165,7 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "perf.WriteArgs:Check")
 	}
@@ -171,13 +175,21 @@ func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if n > 67108864 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
 	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
+	ok := false
+	if c.Reinserts() {
+		if _, ok, err = c.Take(SiteWriteArgsData, off, int(n)); err != nil {
+			return 0, xdr.In(err, "perf.WriteArgs:Data")
+		}
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
+	if !ok {
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
+		}
+		off += xdr.Padded(int(n))
 	}
-	off += xdr.Padded(int(n))
 	return off, nil
 }
 
@@ -224,15 +236,18 @@ func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -345,15 +360,18 @@ func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -471,15 +489,18 @@ func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -565,6 +586,7 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	var err *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "perf.ReadRes:Data")
 	}
@@ -574,13 +596,21 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if n > 67108864 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
 	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
+	ok := false
+	if c.Reinserts() {
+		if _, ok, err = c.Take(SiteReadResData, off, int(n)); err != nil {
+			return 0, xdr.In(err, "perf.ReadRes:Data")
+		}
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
+	if !ok {
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
+		}
+		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
+			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
+		}
+		off += xdr.Padded(int(n))
 	}
-	off += xdr.Padded(int(n))
 	return off, nil
 }
 

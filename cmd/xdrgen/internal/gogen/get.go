@@ -300,7 +300,7 @@ func (r *getter) opaque(t *ir.Type, v place) {
 	r.flush()
 	r.bound(t, n, v)
 	inline := r.block(func(q *getter) { q.inlineOpaque(n, v) })
-	if v.site == nil || r.check {
+	if v.site == nil {
 		r.stmt(inline...)
 		return
 	}
@@ -333,16 +333,23 @@ func (r *getter) inlineOpaque(n string, v place) {
 // inline one.
 func (r *getter) taken(v place, size *jen.Statement, inline []jen.Code, use func(data string) []jen.Code) {
 	r.g.needErr = true
-	data, ok := r.vars.name("data"), r.vars.name("ok")
+	data, ok := "_", r.vars.name("ok")
+	if !r.check {
+		data = r.vars.name("data")
+		r.stmt(jen.Var().Id(data).Index().Byte())
+	}
 	r.stmt(
-		jen.Var().Id(data).Index().Byte(),
 		jen.Id(ok).Op(":=").False(),
-		jen.If(jen.Id("d").Dot("Reinserts").Call()).Block(
+		jen.If(jen.Id(r.state).Dot("Reinserts").Call()).Block(
 			jen.If(
-				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id("d").Dot("Take").Call(v.site(), jen.Id(r.off), size),
+				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id(r.state).Dot("Take").Call(v.site(), jen.Id(r.off), size),
 				jen.Err().Op("!=").Nil(),
 			).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
 		),
-		jen.If(jen.Id(ok)).Block(use(data)...).Else().Block(inline...),
 	)
+	if r.check {
+		r.stmt(jen.If(jen.Op("!").Id(ok)).Block(inline...))
+		return
+	}
+	r.stmt(jen.If(jen.Id(ok)).Block(use(data)...).Else().Block(inline...))
 }

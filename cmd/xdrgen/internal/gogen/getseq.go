@@ -40,7 +40,7 @@ func (r *getter) array(t *ir.Type, v place) {
 	n := r.count("n", v)
 	r.flush()
 	r.bound(t, n, v)
-	if v.site == nil || r.check {
+	if v.site == nil {
 		r.elements(t, n, v)
 		return
 	}
@@ -52,15 +52,15 @@ func (r *getter) array(t *ir.Type, v place) {
 	taken := []jen.Code{jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Id(data), jen.Lit(0))}
 	nested := r.g.typeReducible(t.Elem)
 	if nested {
-		taken = append(taken, jen.Id("d").Dot("Within").Call(jen.True()))
+		taken = append(taken, jen.Id(r.state).Dot("Within").Call(jen.True()))
 	}
 	r.stmt(
 		jen.List(jen.Id(buf), jen.Id(off)).Op(":=").List(jen.Id(r.buf), jen.Id(r.off)),
 		jen.Id(ok).Op(":=").False(),
-		jen.If(jen.Id("d").Dot("Reinserts").Call()).Block(
+		jen.If(jen.Id(r.state).Dot("Reinserts").Call()).Block(
 			jen.Var().Id(data).Index().Byte(),
 			jen.If(
-				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id("d").Dot("TakeArray").Call(v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
+				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id(r.state).Dot("TakeArray").Call(v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
 				jen.Err().Op("!=").Nil(),
 			).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
 			jen.If(jen.Id(ok)).Block(taken...),
@@ -70,7 +70,7 @@ func (r *getter) array(t *ir.Type, v place) {
 	q.buf, q.off = buf, off
 	q.elements(t, n, v)
 	if nested {
-		q.stmt(jen.If(jen.Id(ok)).Block(jen.Id("d").Dot("Within").Call(jen.False())))
+		q.stmt(jen.If(jen.Id(ok)).Block(jen.Id(r.state).Dot("Within").Call(jen.False())))
 	}
 	r.stmt(q.code...)
 	r.stmt(

@@ -64,13 +64,19 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 		jen.Return(),
 	)...)
 
-	f.Comment("// AppendBinary appends the encoding of v to b.")
+	put := func(op string) jen.Code {
+		return jen.List(jen.Id("end"), jen.Err()).Op(op).Id("v").Dot("PutXDR").Call(jen.Nil(), jen.Id("room"), jen.Len(jen.Id("b")))
+	}
+	f.Comment("// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.")
 	recv().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
-		jen.Id("off").Op(":=").Len(jen.Id("b")),
-		jen.Id("b").Op("=").Qual(xdrPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
-		jen.List(jen.Id("end"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Nil(), jen.Id("b"), jen.Id("off")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b").Index(jen.Op(":").Id("off")), jen.Err())),
-		jen.Return(jen.Id("b").Index(jen.Op(":").Id("end")), jen.Nil()),
+		jen.Id("room").Op(":=").Id("b").Index(jen.Op(":").Cap(jen.Id("b"))),
+		put(":="),
+		jen.If(jen.Err().Op("==").Qual(xdrPath, "Full").Call()).Block(
+			jen.Id("room").Op("=").Qual(xdrPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
+			put("="),
+		),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b"), jen.Err())),
+		jen.Return(jen.Id("room").Index(jen.Op(":").Id("end")), jen.Nil()),
 	)
 	f.Comment("// MarshalBinary returns the encoding of v.")
 	recv().Id("MarshalBinary").Params().Params(jen.Index().Byte(), jen.Error()).Block(
