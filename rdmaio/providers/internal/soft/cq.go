@@ -3,6 +3,7 @@ package soft
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -12,8 +13,9 @@ type CompletionQueue struct {
 	dev    *Device
 	notify func()
 
+	closed atomic.Bool // written with mu held
+
 	mu       sync.Mutex
-	closed   bool
 	users    int // queue pairs, each counted for every queue role
 	reserved int // entries promised to them
 	orphans  int // completions of closed queue pairs
@@ -45,7 +47,7 @@ type Entry struct {
 func (cq *CompletionQueue) reserve(n int) error {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
-	if cq.closed {
+	if cq.closed.Load() {
 		return fmt.Errorf("completion queue: %w", verbs.ErrClosed)
 	}
 	if left := len(cq.ring) - cq.reserved - cq.orphans; n > left {
@@ -75,26 +77,23 @@ func (cq *CompletionQueue) release(q *QueuePair, n int) {
 // of its queue pair makes sure that there is room.
 func (cq *CompletionQueue) push(e Entry, solicited bool) bool {
 	cq.mu.Lock()
-	defer cq.mu.Unlock()
 	i := cq.head + cq.count
 	if i >= len(cq.ring) {
 		i -= len(cq.ring)
 	}
 	cq.ring[i] = e
 	cq.count++
-	if cq.armed == disarmed || cq.armed == armedSolicited && !solicited && e.WC.Status == verbs.StatusSuccess {
-		return false
+	wakes := cq.armed == armedAny || cq.armed == armedSolicited && (solicited || e.WC.Status != verbs.StatusSuccess)
+	if wakes {
+		cq.armed = disarmed
 	}
-	cq.armed = disarmed
-	return cq.notify != nil
+	cq.mu.Unlock()
+	return wakes && cq.notify != nil
 }
 
 // fire runs the notification, unless the queue was closed since it became due.
 func (cq *CompletionQueue) fire() {
-	cq.mu.Lock()
-	closed := cq.closed
-	cq.mu.Unlock()
-	if !closed {
+	if !cq.closed.Load() {
 		cq.notify()
 	}
 }
@@ -102,8 +101,8 @@ func (cq *CompletionQueue) fire() {
 // Poll implements verbs.CompletionQueue.
 func (cq *CompletionQueue) Poll(wcs []verbs.WC) (int, error) {
 	cq.mu.Lock()
-	defer cq.mu.Unlock()
-	if cq.closed {
+	if cq.closed.Load() {
+		cq.mu.Unlock()
 		return 0, fmt.Errorf("%s: poll: completion queue: %w", cq.dev.provider, verbs.ErrClosed)
 	}
 	n := min(len(wcs), cq.count)
@@ -124,6 +123,7 @@ func (cq *CompletionQueue) Poll(wcs []verbs.WC) (int, error) {
 		}
 	}
 	cq.count -= n
+	cq.mu.Unlock()
 	return n, nil
 }
 
@@ -132,7 +132,7 @@ func (cq *CompletionQueue) Arm(solicitedOnly bool) error {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	switch {
-	case cq.closed:
+	case cq.closed.Load():
 		return fmt.Errorf("%s: arm: completion queue: %w", cq.dev.provider, verbs.ErrClosed)
 	case !solicitedOnly:
 		cq.armed = armedAny
@@ -149,13 +149,13 @@ func (cq *CompletionQueue) Cap() int { return len(cq.ring) }
 func (cq *CompletionQueue) Close() error {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
-	if cq.closed {
+	if cq.closed.Load() {
 		return nil
 	}
 	if cq.users > 0 {
 		return fmt.Errorf("%s: close completion queue: %d queues of queue pairs use it: %w", cq.dev.provider, cq.users, verbs.ErrBusy)
 	}
-	cq.closed = true
+	cq.closed.Store(true)
 	cq.dev.cqs.Add(-1)
 	cq.dev.ledger.remove(cq)
 	return nil

@@ -183,7 +183,7 @@ func (d *Device) rename(mr *Region, old uint32) (key uint32, base uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.regions, old)
-	if !mr.access.Remote() {
+	if !mr.Access().Remote() {
 		return 0, 0
 	}
 	for key = d.keys.next(); d.keys.counter >= 1<<32 && d.regions[key] != nil; {

@@ -16,14 +16,15 @@ type Element struct {
 // Pin keeps the bytes in place until Unpin; false if the registration that was
 // checked has ended.
 func (e *Element) Pin() bool {
-	mr := e.Region
-	mr.mu.Lock()
-	defer mr.mu.Unlock()
-	if mr.state != verbs.MRValid || mr.registration != e.registration {
-		return false
+	for {
+		u := e.Region.used()
+		if !u.valid() || u.registration() != e.registration {
+			return false
+		}
+		if e.Region.use.CompareAndSwap(uint64(u), uint64(u+usePin)) {
+			return true
+		}
 	}
-	mr.pins++
-	return true
 }
 
 // Unpin ends a use of the bytes.
@@ -31,12 +32,11 @@ func (e *Element) Unpin() { e.Region.Unpin() }
 
 // Unpin ends a use of bytes of the region, for one pinned element.
 func (mr *Region) Unpin() {
-	mr.mu.Lock()
-	mr.pins--
-	if mr.pins == 0 && mr.state != verbs.MRValid {
+	if u := use(mr.use.Add(^uint64(usePin - 1))); !u.valid() && u.pins() == 0 {
+		mr.mu.Lock() // who waits has seen the last pin and is asleep, or will not see it
 		mr.idle.Broadcast()
+		mr.mu.Unlock()
 	}
-	mr.mu.Unlock()
 }
 
 // Bytes gives the memory of a pinned element.
@@ -134,16 +134,16 @@ func (pd *Domain) Check(to List, sgl []verbs.SGE, limit, longest int, need verbs
 // registration it means.
 func (e *Element) check(need verbs.Access) error {
 	mr := e.Region
-	mr.mu.Lock()
-	defer mr.mu.Unlock()
+	u := mr.used()
+	size, access := int(mr.size.Load()), mr.Access()
 	switch {
-	case mr.state != verbs.MRValid:
-		return fmt.Errorf("region is %v: %w", mr.state, verbs.ErrAccess)
-	case e.Off < 0 || e.Len < 0 || e.Off > len(mr.buf) || e.Len > len(mr.buf)-e.Off:
-		return fmt.Errorf("offset %d and length %d are not within the %d bytes of the region: %w", e.Off, e.Len, len(mr.buf), verbs.ErrInvalidWR)
-	case mr.access&need != need:
+	case !u.valid() || !mr.used().same(u): // or it ended while we looked
+		return fmt.Errorf("region is %v: %w", mr.State(), verbs.ErrAccess)
+	case e.Off < 0 || e.Len < 0 || e.Off > size || e.Len > size-e.Off:
+		return fmt.Errorf("offset %d and length %d are not within the %d bytes of the region: %w", e.Off, e.Len, size, verbs.ErrInvalidWR)
+	case access&need != need:
 		return fmt.Errorf("region has no %v right: %w", need, verbs.ErrAccess)
 	}
-	e.registration = mr.registration
+	e.registration = u.registration()
 	return nil
 }

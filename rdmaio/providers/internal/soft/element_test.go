@@ -58,8 +58,8 @@ func TestPieces(t *testing.T) {
 			}
 		}
 		list.Unpin()
-		if a.pins+b.pins != 0 {
-			t.Fatalf("%d pins left", a.pins+b.pins)
+		if a.used().pins()+b.used().pins() != 0 {
+			t.Fatalf("%d pins left", a.used().pins()+b.used().pins())
 		}
 	}
 }
@@ -81,13 +81,13 @@ func TestPinEndsWithRegistration(t *testing.T) {
 	if err := b.Invalidate(); err != nil {
 		t.Fatal(err)
 	}
-	if list.Pin() || a.pins != 0 {
-		t.Errorf("pinned an invalid region; %d pins of the other left", a.pins)
+	if list.Pin() || a.used().pins() != 0 {
+		t.Errorf("pinned an invalid region; %d pins of the other left", a.used().pins())
 	}
 	if err := b.Reregister(buf, 0); err != nil {
 		t.Fatal(err)
 	}
-	if list.Pin() || a.pins+b.pins != 0 {
+	if list.Pin() || a.used().pins()+b.used().pins() != 0 {
 		t.Error("pinned the next registration of the same bytes")
 	}
 	if _, _, err := pd.Check(nil, []verbs.SGE{{MR: b, Length: 1}}, 1, 100, verbs.AccessLocalWrite); !errors.Is(err, verbs.ErrAccess) {

@@ -3,6 +3,7 @@ package soft
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -11,15 +12,43 @@ import (
 type Region struct {
 	pd *Domain
 
-	mu           sync.Mutex
-	idle         sync.Cond // signalled when pins falls to 0 on a region that is not valid
-	state        verbs.MRState
-	pins         int // copies in progress; buf does not change while there is one
-	buf          []byte
-	access       verbs.Access
-	key          uint32
-	base         uint64
-	registration uint64 // counts them
+	use    atomic.Uint64 // see use; written with mu held, but for the pins
+	size   atomic.Int64  // of buf, for who has no pin
+	access atomic.Uint32 // verbs.Access
+
+	mu    sync.Mutex
+	idle  sync.Cond // signalled when the pins fall to 0 on a region that is not valid
+	state verbs.MRState
+	buf   []byte // does not change while there is a pin
+	key   uint32
+	base  uint64
+}
+
+// use is what everyone who touches the bytes looks at, in one word, so that
+// they need no lock: from the top the number of the registration, 23 bits that count
+// the pins, which are copies in progress, and a bit that is set while it is valid.
+type use uint64
+
+const (
+	useValid        use = 1
+	usePin          use = 1 << 1
+	useRegistration use = 1 << 24
+)
+
+func (u use) valid() bool          { return u&useValid != 0 }
+func (u use) pins() int            { return int(u % useRegistration / usePin) }
+func (u use) registration() uint64 { return uint64(u / useRegistration) }
+
+// same reports whether that is the registration o, still valid if o was.
+func (u use) same(o use) bool { return (u^o)&^(useRegistration-1-useValid) == 0 }
+
+func (mr *Region) used() use { return use(mr.use.Load()) }
+
+// expire ends the registration. mr is locked.
+func (mr *Region) expire(state verbs.MRState) {
+	mr.state = state
+	mr.use.And(^uint64(useValid))
+	mr.drain()
 }
 
 var _ verbs.MemoryRegion = (*Region)(nil)
@@ -32,11 +61,7 @@ func (mr *Region) Bytes() []byte {
 }
 
 // Access implements verbs.MemoryRegion.
-func (mr *Region) Access() verbs.Access {
-	mr.mu.Lock()
-	defer mr.mu.Unlock()
-	return mr.access
-}
+func (mr *Region) Access() verbs.Access { return verbs.Access(mr.access.Load()) }
 
 // RKey implements verbs.MemoryRegion.
 func (mr *Region) RKey() uint32 {
@@ -66,8 +91,7 @@ func (mr *Region) Invalidate() error {
 	if mr.state == verbs.MRDeregistered {
 		return fmt.Errorf("%s: invalidate: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	}
-	mr.state = verbs.MRInvalid
-	mr.drain()
+	mr.expire(verbs.MRInvalid)
 	return nil
 }
 
@@ -83,22 +107,21 @@ func (pd *Domain) InvalidateKey(key uint32) bool {
 	if mr.state != verbs.MRValid || mr.key != key {
 		return false
 	}
-	mr.state = verbs.MRInvalid
-	mr.drain()
+	mr.expire(verbs.MRInvalid)
 	return true
 }
 
 // drain waits for the copies in progress. One that waits for the peer is
 // interrupted, so it ends. mr is locked, and unlocked for a moment.
 func (mr *Region) drain() {
-	if mr.pins == 0 {
+	ended := mr.used()
+	if ended.pins() == 0 {
 		return
 	}
-	ended := mr.registration
 	mr.mu.Unlock()
 	mr.pd.hurry()
 	mr.mu.Lock()
-	for mr.pins > 0 && mr.registration == ended { // else they are the next one's
+	for u := mr.used(); u.pins() > 0 && u.registration() == ended.registration(); u = mr.used() { // else they are the next one's
 		mr.idle.Wait()
 	}
 }
@@ -119,7 +142,7 @@ func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
 func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
-	for mr.pins > 0 && mr.state == verbs.MRInvalid { // another goroutine's Invalidate is waiting for them too
+	for mr.used().pins() > 0 && mr.state == verbs.MRInvalid { // another goroutine's Invalidate is waiting for them too
 		mr.idle.Wait()
 	}
 	switch mr.state {
@@ -128,9 +151,11 @@ func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	case verbs.MRDeregistered:
 		return fmt.Errorf("%s: reregister: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	}
-	mr.buf, mr.access, mr.state = buf, access, verbs.MRValid
-	mr.registration++
+	mr.buf, mr.state = buf, verbs.MRValid
+	mr.size.Store(int64(len(buf)))
+	mr.access.Store(uint32(access))
 	mr.key, mr.base = mr.pd.dev.rename(mr, mr.key)
+	mr.use.Store(uint64(mr.used()/useRegistration+1)*uint64(useRegistration) | uint64(useValid)) // last: now it may be pinned
 	return nil
 }
 
@@ -141,8 +166,7 @@ func (mr *Region) Deregister() error {
 		mr.mu.Unlock()
 		return nil
 	}
-	mr.state = verbs.MRDeregistered
-	mr.drain()
+	mr.expire(verbs.MRDeregistered)
 	d := mr.pd.dev
 	d.mu.Lock()
 	delete(d.regions, mr.key)
@@ -173,7 +197,7 @@ func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e E
 	if off > size || uint64(n) > size-off {
 		return e, "range is not within the region"
 	}
-	return Element{Region: mr, registration: mr.registration, Off: int(off), Len: n}, ""
+	return Element{Region: mr, registration: mr.used().registration(), Off: int(off), Len: n}, ""
 }
 
 // Invalidatable says why a peer may not invalidate the region that key names, if so.
@@ -195,7 +219,7 @@ func (mr *Region) refusal(pd *Domain, key uint32, need verbs.Access) string {
 		return "region was invalidated"
 	case mr.pd != pd:
 		return "region belongs to another protection domain"
-	case mr.access&need != need:
+	case mr.Access()&need != need:
 		return "region has no " + need.String() + " right"
 	}
 	return ""

@@ -98,7 +98,7 @@ func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 	if err := mr.Invalidate(); err != nil || !hurried {
 		t.Fatalf("%v; the owner was told to hurry: %v", err, hurried)
 	}
-	if mr.State() != verbs.MRValid || mr.pins != 1 {
-		t.Errorf("region is %v with %d pins, want the next registration with one", mr.State(), mr.pins)
+	if mr.State() != verbs.MRValid || mr.used().pins() != 1 {
+		t.Errorf("region is %v with %d pins, want the next registration with one", mr.State(), mr.used().pins())
 	}
 }
