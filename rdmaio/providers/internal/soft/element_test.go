@@ -3,6 +3,9 @@ package soft
 import (
 	"bytes"
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -162,5 +165,73 @@ func TestLower(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
 		}
+	}
+}
+
+// A pin never outlasts the Invalidate of its registration, nor begins after it,
+// whoever comes between; with the race detector this is about the bytes too.
+func TestPinsEnd(t *testing.T) {
+	type registered struct {
+		Element
+		over atomic.Bool
+	}
+	pd := newDomain(t)
+	buf := alloc(t, pd, 64)
+	m, err := pd.RegisterMemory(buf, verbs.AccessLocalWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mr := m.(*Region)
+	var current atomic.Pointer[registered]
+	publish := func() {
+		r := &registered{Element: Element{Region: mr, Len: 64}}
+		if err := r.check(verbs.AccessLocalWrite); err != nil {
+			t.Fatal(err)
+		}
+		current.Store(r)
+	}
+	publish()
+	var stop atomic.Bool
+	var pinned atomic.Int64
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			var seen [64]byte
+			for !stop.Load() {
+				r := current.Load()
+				if !r.Pin() {
+					runtime.Gosched()
+					continue
+				}
+				copy(seen[:], r.Bytes())
+				early := r.over.Load()
+				runtime.Gosched()
+				if late := r.over.Load(); early || late {
+					t.Errorf("in use after Invalidate returned (pinned after it: %v)", early)
+					stop.Store(true)
+				}
+				r.Unpin()
+				pinned.Add(1)
+			}
+		})
+	}
+	for round := 0; round < 500 && !stop.Load(); round++ {
+		for was := pinned.Load(); pinned.Load() < was+3 && !stop.Load(); {
+			runtime.Gosched()
+		}
+		if err := mr.Invalidate(); err != nil {
+			t.Fatal(err)
+		}
+		current.Load().over.Store(true)
+		buf[7]++ // the owner's
+		if err := mr.Reregister(buf, verbs.AccessLocalWrite); err != nil {
+			t.Fatal(err)
+		}
+		publish()
+	}
+	stop.Store(true)
+	wg.Wait()
+	if n := mr.used().pins(); n != 0 {
+		t.Errorf("%d pins left", n)
 	}
 }
