@@ -1,0 +1,223 @@
+package rpcbind
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What a server of RFC 1833 reads and writes, by hand. The XID is 0x01020304.
+const (
+	callHead  = "01020304 00000000 00000002 000186a0 00000004 " // XID, CALL, RPC 2, program 100000, version 4
+	noAuth    = "00000000 00000000 00000000 00000000 "          // credential and verifier
+	nfs4      = "000186a3 00000004 "                            // program 100003, version 4
+	rdma      = "00000004 72646d61 "
+	rdma6     = "00000005 72646d61 36000000 "
+	where     = "0000000f 3139322e 302e322e 372e3738 2e383100 " // 192.0.2.7.78.81
+	owner     = "00000004 726f6f74 "
+	empty     = "00000000 "
+	replyHead = "01020304 00000001 00000000 00000000 00000000 00000000 " // XID, REPLY, accepted, no verifier, success
+)
+
+// record frames a message as its last fragment.
+func record(b []byte) []byte {
+	return append([]byte{0x80, 0, byte(len(b) >> 8), byte(len(b))}, b...)
+}
+
+// serve answers requests, one after the other, each with the bytes given for it, and gives what they were. A nil answer
+// is none.
+func serve(t testing.TB, answers ...[]byte) (*Client, func() [][]byte) {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	var got [][]byte
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer theirs.Close()
+		for _, answer := range answers {
+			var mark [4]byte
+			if _, err := io.ReadFull(theirs, mark[:]); err != nil {
+				return
+			}
+			b := make([]byte, int(mark[2])<<8|int(mark[3]))
+			if _, err := io.ReadFull(theirs, b); err != nil || mark[0] != 0x80 || mark[1] != 0 {
+				t.Errorf("record mark %x, %v", mark, err)
+				return
+			}
+			got = append(got, b)
+			if _, err := theirs.Write(answer); err != nil {
+				return
+			}
+		}
+		_, _ = io.Copy(io.Discard, theirs) // until the client has had enough
+	}()
+	t.Cleanup(func() { ours.Close(); <-done })
+	c := NewClient(ours, nil)
+	c.xid = 0x01020304 - 1
+	return c, func() [][]byte { ours.Close(); <-done; return got }
+}
+
+var at = netip.MustParseAddrPort("192.0.2.7:20049")
+
+// R317: registration and query with both netids, to the byte.
+func TestRequests(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		call, answer string
+		do           func(*Client) error
+	}{
+		"set": {callHead + "00000001 " + noAuth + nfs4 + rdma + where + owner, "00000001", func(c *Client) error {
+			return c.Set(ctx, 100003, 4, at, "root")
+		}},
+		"set on IPv6": {callHead + "00000001 " + noAuth + nfs4 + rdma6 + "00000011 32303031 3a646238 3a3a312e 37382e38 31000000 " + owner, "00000001", func(c *Client) error {
+			return c.Set(ctx, 100003, 4, netip.MustParseAddrPort("[2001:db8::1]:20049"), "root")
+		}},
+		"unset": {callHead + "00000002 " + noAuth + nfs4 + rdma + empty + owner, "00000001", func(c *Client) error {
+			return c.Unset(ctx, 100003, 4, oncrpc.NetIDRDMA, "root")
+		}},
+		"getaddr": {callHead + "00000003 " + noAuth + nfs4 + rdma + empty + empty, where, func(c *Client) error {
+			got, err := c.GetAddr(ctx, 100003, 4, oncrpc.NetIDRDMA)
+			if got != at {
+				t.Errorf("got %v", got)
+			}
+			return err
+		}},
+	} {
+		client, sent := serve(t, record(unhex(t, replyHead+c.answer)))
+		if err := c.do(client); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := sent(); len(got) != 1 || !bytes.Equal(got[0], unhex(t, c.call)) {
+			t.Errorf("%s: sent %x, want %x", name, got, unhex(t, c.call))
+		}
+	}
+}
+
+// A server that has version 3 only is asked in that, from then on. Fragments are put together.
+func TestVersion3(t *testing.T) {
+	mismatch := record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000002 00000003"))
+	good := unhex(t, "01020305"+replyHead[8:]+where)
+	pieces := append([]byte{0, 0, 0, 5}, good[:5]...)
+	pieces = append(pieces, record(good[5:])...)
+	client, sent := serve(t, mismatch, pieces, record(unhex(t, "01020306"+replyHead[8:]+where)))
+	for range 2 {
+		if got, err := client.GetAddr(context.Background(), 100003, 4, oncrpc.NetIDRDMA); err != nil || got != at {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+	var vers []byte
+	for _, b := range sent() {
+		vers = append(vers, b[19])
+	}
+	if !bytes.Equal(vers, []byte{4, 3, 3}) {
+		t.Errorf("asked in versions %v", vers)
+	}
+}
+
+// R317: what a server says that is no answer is none, and an error that tells which rule.
+func TestAnswersAreNotTrusted(t *testing.T) {
+	good := unhex(t, replyHead+where)
+	type answer struct {
+		b    []byte
+		want string // part of the error
+	}
+	list := map[string]answer{
+		"no service":            {record(unhex(t, replyHead+empty)), ErrNotRegistered.Error()},
+		"another network":       {record(unhex(t, replyHead+"00000011 32303031 3a646238 3a3a312e 37382e38 31000000")), "IPv4"},
+		"port 0":                {record(unhex(t, replyHead+"0000000d 3139322e 302e322e 372e302e 30000000")), "port 0"},
+		"no address":            {record(unhex(t, replyHead+"00000003 61620a00")), "RFC 5665"},
+		"bytes behind":          {record(append(bytes.Clone(good), 0, 0, 0, 0)), "4"},
+		"pad that is not zero":  {record(append(bytes.Clone(good[:len(good)-1]), 1)), "pad"},
+		"a string beyond limit": {record(unhex(t, replyHead+"00000100"+strings.Repeat("61", 256))), "255"},
+		"a length of 4 GiB":     {record(unhex(t, replyHead+"ffffffff 61616161")), "255"},
+		"another XID":           {record(unhex(t, "01020305"+replyHead[8:]+where)), "XID"},
+		"a Call":                {record(unhex(t, callHead+"00000003"+noAuth)), "expected"},
+		"refused":               {record(unhex(t, "01020304 00000001 00000001 00000001 00000001")), "credential"},
+		"no such program":       {record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000001")), "unavailable"},
+		"versions 9 to 12":      {record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000009 0000000c")), "9 to 12"},
+		"a record of 2 GiB":     {[]byte{0xff, 0xff, 0xff, 0xff}, "2048"},
+		"fragments for ever":    {bytes.Repeat([]byte{0, 0, 0, 1, 7}, 2100), "2048"},
+		"fragments of nothing":  {[]byte{0, 0, 0, 0}, "empty fragment"},
+		"an empty record":       {[]byte{0x80, 0, 0, 0}, ""},
+	}
+	for n := range good {
+		list["cut at "+string(rune('0'+n/10))+string(rune('0'+n%10))] = answer{record(good[:n]), ""}
+	}
+	for name, a := range list {
+		client, _ := serve(t, a.b)
+		got, err := client.GetAddr(context.Background(), 100003, 4, oncrpc.NetIDRDMA)
+		if err == nil || got.IsValid() && got.Port() != 0 || !strings.Contains(err.Error(), a.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if client, _ := serve(t, record(unhex(t, replyHead+"00000000"))); !errors.Is(client.Set(context.Background(), 100003, 4, at, "root"), ErrRefused) {
+		t.Error("a SET that was not done went well")
+	}
+	if client, _ := serve(t, record(unhex(t, replyHead+"00000002"))); client.Set(context.Background(), 100003, 4, at, "root") == nil {
+		t.Error("a bool of 2 is true")
+	}
+}
+
+// A server that says nothing costs the time of the context and no more; then the connection is of no use.
+func TestSilentServer(t *testing.T) {
+	client, _ := serve(t, nil, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := client.GetAddr(ctx, 100003, 4, oncrpc.NetIDRDMA); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if _, err := client.GetAddr(context.Background(), 100003, 4, oncrpc.NetIDRDMA); !errors.Is(err, ErrBroken) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// What cannot be registered is not sent.
+func TestSetRefuses(t *testing.T) {
+	client, sent := serve(t)
+	for _, a := range []netip.AddrPort{{}, netip.MustParseAddrPort("192.0.2.7:0")} {
+		if err := client.Set(context.Background(), 1, 1, a, ""); err == nil {
+			t.Errorf("%v was registered", a)
+		}
+	}
+	if err := client.Set(context.Background(), 1, 1, at, strings.Repeat("x", 256)); err == nil || errors.Is(err, ErrBroken) {
+		t.Errorf("an owner of 256 bytes: %v", err)
+	}
+	if got := sent(); len(got) != 0 {
+		t.Errorf("sent %x", got)
+	}
+}
+
+// Any stream is a record, no longer than the limit and not longer than the stream, or an error.
+func FuzzRecord(f *testing.F) {
+	f.Add(record(unhex(f, replyHead+where)))
+	f.Add([]byte{0, 0, 0, 1, 7, 0x80, 0, 0, 1, 8})
+	f.Add([]byte{0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := readRecord(bytes.NewReader(b))
+		if err == nil && (len(got) > mostRecord || len(got) > len(b)-markSize) {
+			t.Errorf("%d bytes of %d", len(got), len(b))
+		}
+	})
+}
