@@ -59,7 +59,28 @@ type DeviceAttributes struct {
 
 	// RemoteInvalidate: SendWithInvalidate works, in both directions.
 	RemoteInvalidate bool
+
+	// Addresses is what Dial and Listen take.
+	Addresses AddressForm
 }
+
+// AddressForm is a kind of addresses. Whether a service has a universal address, and so can be
+// registered with rpcbind, depends on it.
+type AddressForm uint8
+
+// The kinds.
+const (
+	// AddressName is names of the provider's own.
+	AddressName AddressForm = iota
+
+	// AddressIP is "host:port" or "[host]:port", an IP address (or what resolves to one) and the port of a service. What fabrics
+	// of other addresses have, InfiniBand's GIDs say, the provider finds by itself (R318), and the port is that
+	// of TCP, or of the connection manager's space for it (RDMA_PS_TCP; R319). A Listener's Addr is an address and a port, not a name.
+	AddressIP
+)
+
+// String names the kind.
+func (f AddressForm) String() string { return enumString("AddressForm", uint(f), "name", "IP") }
 
 // Resources counts the living objects of a device.
 type Resources struct {

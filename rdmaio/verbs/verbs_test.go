@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
@@ -30,6 +32,8 @@ func TestStrings(t *testing.T) {
 		{verbs.StatusFlushed, "flushed"},
 		{verbs.StatusFatal, "fatal device error"},
 		{verbs.Status(99), "Status(99)"},
+		{verbs.AddressIP, "IP"},
+		{verbs.AddressForm(9), "AddressForm(9)"},
 		{verbs.SendFlags(0), "none"},
 		{verbs.SendSignaled | verbs.SendFence, "signaled|fence"},
 		{verbs.SendSolicited | 0x40, "solicited|0x40"},
@@ -39,6 +43,39 @@ func TestStrings(t *testing.T) {
 		if got := tc.v.String(); got != tc.want {
 			t.Errorf("%T: %q, want %q", tc.v, got, tc.want)
 		}
+	}
+}
+
+// R7: the interface has no way to ask for a service that is not reliable and connected, so no transport over it can use one. A
+// queue pair is made without a type (it is ibv_qp of type RC), connected to one peer by Dial or Accept, and a request names no
+// peer, as datagrams would have to. Whoever adds a field has to think of that. What reliable means each provider shows in verbstest.
+func TestReliableConnectedOnly(t *testing.T) {
+	for typ, want := range map[reflect.Type]string{
+		reflect.TypeFor[verbs.QPConfig](): "SendCQ RecvCQ MaxSendWR MaxRecvWR MaxSendSGE MaxRecvSGE Notify",
+		reflect.TypeFor[verbs.SendWR]():   "WRID Opcode Flags SGL RemoteAddr RKey InvalidateRKey",
+		reflect.TypeFor[verbs.RecvWR]():   "WRID SGL",
+	} {
+		var got []string
+		for _, f := range reflect.VisibleFields(typ) {
+			got = append(got, f.Name)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%v has fields %s, want %s", typ, s, want)
+		}
+	}
+	makers := 0
+	for _, typ := range []reflect.Type{reflect.TypeFor[verbs.Device](), reflect.TypeFor[verbs.ProtectionDomain](), reflect.TypeFor[verbs.CompletionQueue](), reflect.TypeFor[verbs.ConnRequest]()} {
+		for i := range typ.NumMethod() {
+			m := typ.Method(i).Type
+			for k := range m.NumOut() {
+				if m.Out(k) == reflect.TypeFor[verbs.QueuePair]() {
+					makers++
+				}
+			}
+		}
+	}
+	if makers != 1 {
+		t.Errorf("%d ways to make a queue pair, want ProtectionDomain.CreateQP alone", makers)
 	}
 }
 

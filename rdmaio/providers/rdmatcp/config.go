@@ -200,6 +200,7 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 		MaxInitiatorDepth:     16,
 		MaxResponderResources: 16,
 		MaxPrivateData:        maxPrivate,
+		Addresses:             verbs.AddressIP,
 		HeapMemory:            true,
 		RemoteInvalidate:      true,
 	}

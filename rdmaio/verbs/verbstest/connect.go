@@ -4,10 +4,51 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
+
+// R318, R319: addresses are what the devices say they are. Where that is IP, the port that was asked for is the one that
+// both sides of a connection see.
+func testAddresses(h *harness) {
+	form := h.Server.Attributes().Addresses
+	if c := h.Client.Attributes().Addresses; c != form || form > verbs.AddressIP {
+		h.Fatalf("addresses of the client are %v, of the server %v", c, form)
+	}
+	ln := h.listen()
+	if form != verbs.AddressIP {
+		if ln.Addr() == "" {
+			h.Errorf("a listener without a name")
+		}
+		return
+	}
+	parse := func(what, s string) netip.AddrPort {
+		at, err := netip.ParseAddrPort(s)
+		h.must(what, err)
+		return at
+	}
+	at := parse("address of the listener", ln.Addr())
+	h.must("close", ln.Close())
+	if at.Port() == 0 {
+		h.Fatalf("listener at %v", at)
+	}
+	ctx, cancel := h.context()
+	defer cancel()
+	if bad, err := h.Server.Listen(ctx, at.Addr().String()); err == nil {
+		h.Errorf("listens at %q, which has no port", at.Addr())
+		h.check("close", bad.Close())
+	}
+	h.Addr = at.String() // and nothing left open
+	c, s := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
+	ci, si := h.connect(c, s, nil, nil)
+	there, here := parse("the server as the client sees it", ci.RemoteAddr), parse("the server as it sees itself", si.LocalAddr)
+	back, own := parse("the client as the server sees it", si.RemoteAddr), parse("the client as it sees itself", ci.LocalAddr)
+	if there.Port() != at.Port() || here.Port() != at.Port() || back.Port() != own.Port() {
+		h.Errorf("connected %v to %v, at the server %v to %v; it listened at %v", own, there, back, here, at)
+	}
+}
 
 // Each side sees the other's private data, up to the limit, and no more is sent.
 func testPrivateData(h *harness) {

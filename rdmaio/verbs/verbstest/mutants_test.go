@@ -56,6 +56,7 @@ var mutants = map[string]struct {
 	"disconnect ignored":          {"disconnect/every state", faults{stays: true}},
 	"queue pair leaked":           {"disconnect/flush", faults{leak: true}},
 	"dirty memory":                {"memory/alloc", faults{dirty: true}},
+	"no address of the kind said": {"connect/addresses", faults{misnamed: true}},
 	"private data cut":            {"connect/private data", faults{private: -1}},
 	"read depth wrong":            {"connect/read depth", faults{depth: 1}},
 	"dial error of no kind":       {"connect/refused", faults{dialErr: errors.New("it did not work")}},
@@ -124,7 +125,7 @@ type faults struct {
 	onePD, oneCQ, keepValid, lateInvalid, oneKey, lockPosts bool
 	stays, leak, dirty, crooked, goesOn, swallow, keeps     bool
 	torn, narrow, anyKey, anyAccess, noLimits, blind, twice bool
-	listens, reopens, goroutine, mixed                      bool
+	listens, reopens, goroutine, mixed, misnamed            bool
 	dialErr, listenErr                                      error
 }
 

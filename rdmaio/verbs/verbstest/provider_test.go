@@ -136,6 +136,9 @@ func (d *device) Attributes() verbs.DeviceAttributes {
 	if d.f.noLimits {
 		a.MaxReadSGE = 0
 	}
+	if d.f.misnamed {
+		a.Addresses = verbs.AddressIP
+	}
 	return a
 }
 

@@ -19,7 +19,7 @@
 // one deliberate fault each (mutants_test.go).
 //
 // The suite names the rows of the requirements list (R1 to R14, R290, R301,
-// R304) that a case proves, and leaves each device as it found it: everything
+// R304, R318, R319) that a case proves, and leaves each device as it found it: everything
 // closed, nothing counted by Resources.
 package verbstest
 
@@ -115,6 +115,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"queues/many pollers", testManyPollers},
 		{"queues/shared by two", testSharedObjects},
 		{"queues/post from a notification", testPostFromNotify},
+		{"connect/addresses", testAddresses},
 		{"connect/private data", testPrivateData},
 		{"connect/reject", testReject},
 		{"connect/reject lengths", testRejectData},
