@@ -259,7 +259,7 @@ func TestFaultAtEachStep(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%v at the %s", map[bool]string{true: "rdmatcp", false: "mem"}[tcp], k, side), func(t *testing.T) {
 					at, failed := walk(t, tcp, k, side)
 					t.Logf("%d occasions, %d Calls or connections failed", at, failed)
-					never := k == fault.FailDial && side == "server" || k == fault.FailAccept && side == "client" 
+					never := k == fault.FailDial && side == "server" || k == fault.FailAccept && side == "client"
 					if (at == 0) != never {
 						t.Errorf("%d occasions", at)
 					}

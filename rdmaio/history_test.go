@@ -106,7 +106,9 @@ func TestHistories(t *testing.T) {
 			lost := 0
 			for seed := range uint64(*storms) {
 				inj := fault.New(swarm(seed, tcp))
-				run := func(t *testing.T) { lost += storm(t, newFaultyWorld(t, tcp, map[string]*fault.Injector{"client": inj, "server": inj}), seed) }
+				run := func(t *testing.T) {
+					lost += storm(t, newFaultyWorld(t, tcp, map[string]*fault.Injector{"client": inj, "server": inj}), seed)
+				}
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
 					if tcp {
 						run(t)

@@ -1,0 +1,317 @@
+package rdmaio_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	wire "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// wireWords makes a message.
+func wireWords(w ...uint32) (b []byte) {
+	for _, v := range w {
+		b = binary.BigEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+// fill puts anything into bytes.
+func fill(b []byte) {
+	for i := range b {
+		b[i] = byte(rand.Uint32())
+	}
+}
+
+// floodCall is a small Call that asks for credits, with a read list of one segment if it is to have one.
+func floodCall(xid, credits uint32, pull bool) []byte {
+	w := []uint32{xid, 1, credits, 0}
+	if pull {
+		w = append(w, 1, 40, 0x1234, 1000, 0, 0)
+	}
+	w = append(w, 0, 0, 0, xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
+	return wireWords(w...)
+}
+
+// T1, T2, T12, T50, T119, T122, T125, T128, A13 to A20: what a peer on a bare socket can do to a server, thousands of times. Somebody else is served
+// meanwhile, and when the peer has gone all that it cost is back: connections, goroutines, memory.
+func TestFloods(t *testing.T) {
+	const many = 2000
+	flood := func(message func(i int) []byte) func(t *testing.T, p *socketPeer) {
+		return func(t *testing.T, p *socketPeer) {
+			p.connect(nil)
+			go p.drain()
+			p.write(p.send(many, message))
+		}
+	}
+	xid := func(i int) uint32 { return 0xcafe0000 + uint32(i) }
+	for name, attack := range map[string]func(t *testing.T, p *socketPeer){
+		"RDMA_DONE of nothing":     flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 3) }),
+		"RDMA_ERROR to nothing":    flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 4, 2) }),
+		"Replies to nothing":       flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 0, 0, 0, 0, xid(i), 1, 0, 0, 0, 0) }),
+		"Calls beyond the grant":   flood(func(i int) []byte { return floodCall(xid(i), 1, false) }),
+		"one Call again and again": flood(func(i int) []byte { return floodCall(xid(0), 1, false) }),
+		"credits that jump": flood(func(i int) []byte {
+			return floodCall(xid(i), []uint32{0, 0xffffffff, 1, 0x80000000, rand.Uint32()}[i%5], false)
+		}),
+		"headers that are wrong": flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 5, 0, 0, 0) }),
+		"messages of nothing":    flood(func(i int) []byte { return nil }),
+		"bytes":                  flood(func(i int) []byte { b := make([]byte, 1+i%1000); fill(b); return b }),
+		"RDMA Reads that never end": func(t *testing.T, p *socketPeer) {
+			p.connect(nil)
+			p.write(p.send(16, func(i int) []byte { return floodCall(xid(i), 16, true) }))
+			for reads := 0; ; {
+				h, _, ok := p.read()
+				if ok && h.Type == wire.ReadRequest {
+					reads++
+				}
+				if !ok { // it had enough of waiting
+					if reads == 0 {
+						t.Error("nothing was read: the test tells nothing")
+					}
+					return
+				}
+			}
+		},
+		"Replies that nobody takes": func(t *testing.T, p *socketPeer) {
+			p.connect(nil)
+			p.write(p.send(many, func(i int) []byte { return floodCall(xid(i), 1, false) }))
+		},
+		"private data of any kind": func(t *testing.T, p *socketPeer) {
+			p.conn.Close()
+			for i := range 40 {
+				private := make([]byte, i%57)
+				fill(private)
+				copy(private[min(len(private), i%7):], []byte{0xf6, 0xab, 0x0e, 0x18, byte(i % 3), byte(i), byte(i), byte(i)}[:min(8, max(0, len(private)-i%7))])
+				q := socketTo(t, p.conn.RemoteAddr().String())
+				q.connect(private)
+				q.conn.Close()
+			}
+		},
+		"connections dropped at each byte": func(t *testing.T, p *socketPeer) {
+			addr := p.conn.RemoteAddr().String()
+			p.conn.Close()
+			first := p.segment(wire.Header{Type: wire.Write}, hello(make([]byte, 20)), nil)
+			var wg sync.WaitGroup
+			for g := range 4 {
+				wg.Go(func() {
+					for i := g; i < many/2; i += 4 {
+						conn, err := net.Dial("tcp", addr)
+						if err != nil {
+							continue // the system has had enough of us for now
+						}
+						if i%2 == 0 {
+							_ = conn.(*net.TCPConn).SetLinger(0) // a reset
+						}
+						_, _ = conn.Write(first[:i%(len(first)+1)])
+						conn.Close()
+					}
+				})
+			}
+			wg.Wait()
+		},
+		"private data cut": func(t *testing.T, p *socketPeer) { // its length says more than comes
+			control := hello(make([]byte, 20))
+			control[7] = 200
+			p.write(p.segment(wire.Header{Type: wire.Write}, control, nil))
+			p.drain()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, legacy := range []bool{false, true} {
+				underFlood(t, attack, legacy)
+			}
+		})
+	}
+}
+
+// underFlood has several attackers at a server that also has an honest client.
+func underFlood(t *testing.T, attack func(t *testing.T, p *socketPeer), legacy bool) {
+	w := newBareWorld(t)
+	base := goroutines()
+	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+	}), &rdmaio.Config{Credits: 8, WorkTimeout: 100 * time.Millisecond, Legacy: legacy})
+	c := w.dial(nil)
+	honest := func(n uint32) {
+		if _, err := c.Call(context.Background(), nullCall(n, 40)); err != nil {
+			t.Error(err)
+		}
+	}
+	honest(1)
+	before := inUse()
+	var done atomic.Bool
+	var client, attackers sync.WaitGroup
+	served := uint32(1)
+	client.Go(func() {
+		for n := 0; n < 20 || !done.Load(); n++ {
+			served++
+			honest(served)
+			time.Sleep(100 * time.Microsecond)
+		}
+	})
+	for range 3 {
+		attackers.Go(func() {
+			p := socketTo(t, w.addr)
+			attack(t, p)
+			p.conn.Close()
+		})
+	}
+	attackers.Wait()
+	done.Store(true)
+	client.Wait()
+	deadline := time.Now().Add(10 * time.Second)
+	for len(s.Conns()) > 1 && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if n := len(s.Conns()); n != 1 {
+		t.Errorf("%d connections, want the honest one", n)
+	}
+	if grown := inUse() - before; grown > 1<<20 {
+		t.Errorf("%d KiB are kept", grown>>10)
+	}
+	// What is its own ends with it, and nothing else is there then.
+	_ = c.Close()
+	_ = s.Close()
+	for goroutines() > base && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if n := goroutines(); n > base {
+		t.Errorf("%d goroutines, there were %d", n, base)
+	}
+}
+
+// newBareWorld is one over TCP where nothing is kept of what happens.
+func newBareWorld(t *testing.T) *world {
+	w := &world{t: t, at: "127.0.0.1:0", watch: newWatch()}
+	for name, d := range map[string]*verbs.Device{"client": &w.client, "server": &w.server} {
+		dev, err := rdmatcp.Open(&rdmatcp.Config{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := dev.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		*d = dev
+	}
+	return w
+}
+
+// goroutines is how many are ours.
+func goroutines() (n int) {
+	b := make([]byte, 1<<20)
+	for g := range strings.SplitSeq(string(b[:runtime.Stack(b, true)]), "\n\n") {
+		if strings.Contains(g, "/rdmaio") {
+			n++
+		}
+	}
+	return n
+}
+
+// inUse is what is on the heap after a collection.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// T3 to T5, T12, T63, T122: a server on a bare socket that grants what comes to its mind, answers twice, and sends errors and RDMA_DONE in between:
+// the client has its Calls answered, never more of them out than it asked for, and nothing grows.
+func TestHostileGrants(t *testing.T) {
+	for _, legacy := range []bool{false, true} {
+		t.Run(fmt.Sprint("legacy ", legacy), func(t *testing.T) {
+			w := newTCPWorld(t)
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.addr = ln.Addr().String()
+			ended := make(chan struct{})
+			most, calls := 0, 0
+			go func() {
+				defer close(ended)
+				defer ln.Close()
+				conn, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				p := &socketPeer{t: t, conn: conn}
+				if !p.accept() {
+					t.Error("no hello")
+					return
+				}
+				r := rand.New(rand.NewPCG(9, 9))
+				grant := uint32(1)
+				for out := []uint32{}; ; {
+					h, b, ok := p.read()
+					if !ok {
+						return
+					}
+					if h.Type != wire.Send || len(b) == 0 { // that the client leaves
+						continue
+					}
+					out = append(out, binary.BigEndian.Uint32(b))
+					calls++
+					most = max(most, len(out))
+					if len(out) > max(1, min(int(grant), 16)) {
+						t.Errorf("%d Calls out, %d granted", len(out), grant)
+						return
+					}
+					if r.IntN(3) == 0 && len(out) < max(1, min(int(grant), 16)) && calls < 400 {
+						continue // let some gather
+					}
+					for _, xid := range out {
+						grant = []uint32{0, 0xffffffff, 1, 3, 0x80000000, r.Uint32N(20)}[r.IntN(6)]
+						noise := [][]byte{wireWords(r.Uint32(), 1, grant, 3), wireWords(r.Uint32(), 1, grant, 4, 2), wireWords(r.Uint32(), 1, grant, 4, 1, 1, 1), wireWords(r.Uint32())}
+						answers := 1 + r.IntN(2)
+						reply := wireWords(xid, 1, grant, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0)
+						if !p.write(p.send(answers, func(int) []byte { return reply })) || !p.write(p.send(r.IntN(3), func(i int) []byte { return noise[r.IntN(4)] })) {
+							return
+						}
+					}
+					out = out[:0]
+				}
+			}()
+			c := w.dial(&rdmaio.Config{Credits: 16, Legacy: legacy})
+			var wg sync.WaitGroup
+			for g := range 24 {
+				wg.Go(func() {
+					for i := range 30 {
+						ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+						if _, err := c.Call(ctx, nullCall(uint32(1+g*100+i), 40)); err != nil {
+							t.Error(err)
+						}
+						cancel()
+					}
+				})
+			}
+			wg.Wait()
+			if st := c.Stats(); st.InFlight != 0 || st.OverGrants == 0 || st.ZeroGrants == 0 {
+				t.Errorf("%+v", st)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			<-ended
+			if most < 2 {
+				t.Errorf("%d Calls, never two at a time", calls)
+			}
+		})
+	}
+}
