@@ -1,6 +1,7 @@
 package header1
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
@@ -26,7 +27,7 @@ type Codec struct {
 // what is wrong with it:
 //
 //   - FaultShort: nothing in it can be trusted, it is to be dropped (RFC 8166 §4.5; T18, T19)
-//   - FaultVersion: XID, Vers and Credit of m are set, and nothing else (T23)
+//   - FaultVersion: XID, Vers and Credit of m are set, and nothing else (T23); not for an ERROR, which must never be answered
 //   - all others: the same, the header being one of version 1 that cannot be used
 //
 // What RFC 8166 §4.6 withdrew, RDMA_DONE and RDMA_MSGP, is decoded: whether it is of
@@ -40,6 +41,11 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	}
 	m.XID, m.Vers, m.Credit = p.XID, p.Vers, p.Credit
 	if p.Vers != Version {
+		if rpcrdma1.Proc(p.Proc) == rpcrdma1.ProcError {
+			m.Kind = header.KindError
+			m.Err = foreign(b)
+			return nil
+		}
 		return &header.Fault{Code: header.FaultVersion, Found: uint64(p.Vers), Want: Version}
 	}
 	switch rpcrdma1.Proc(p.Proc) {
@@ -91,6 +97,16 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 		}
 	}
 	return nil
+}
+
+// foreign reads the ERROR of another version: a peer that does not speak ours may say so in its own. RFC 8166 §4.1, §7: number and
+// place of the procedure, of ERR_VERS and of its range stay as they are. Other errors are for who knows that version.
+func foreign(b []byte) (e header.Error) {
+	const at = header.PrefixSize
+	if len(b) >= at+12 && binary.BigEndian.Uint32(b[at:]) == uint32(rpcrdma1.ErrVers) {
+		e = header.Error{Code: header.ErrVers, Low: binary.BigEndian.Uint32(b[at+4:]), High: binary.BigEndian.Uint32(b[at+8:])}
+	}
+	return e
 }
 
 // lists copies decoded lists into the model.

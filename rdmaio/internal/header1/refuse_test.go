@@ -168,3 +168,43 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { roundTrip(t, b) })
 }
+
+// R115, R119, A2: where ERR_VERS stands is the same in all versions, and a peer may say it in a header of its own. What
+// else a header of another version has is not for us to know.
+func TestOtherVersionsErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, hex string
+		want      header.Message // of no fault
+		fault     bool
+	}{
+		{
+			"ERR_VERS", "cafe0001 00000002 00000020 00000004 00000001 00000002 00000003",
+			header.Message{Vers: 2, Kind: header.KindError, Err: header.Error{Code: header.ErrVers, Low: 2, High: 3}},
+			false,
+		},
+		{
+			"a message that says no version", "cafe0001 00000000 00000020 00000004 00000001 00000007 00000005",
+			header.Message{Vers: 0, Kind: header.KindError, Err: header.Error{Code: header.ErrVers, Low: 7, High: 5}},
+			false,
+		},
+		{"cut", "cafe0001 00000002 00000020 00000004 00000001 00000002", header.Message{Vers: 2, Kind: header.KindError}, false},
+		{"another error", "cafe0001 00000002 00000020 00000004 00000002", header.Message{Vers: 2, Kind: header.KindError}, false},
+		{"no error", "cafe0001 00000002 00000020 00000000 00000001 00000002 00000003", header.Message{}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var codec header1.Codec
+			var m header.Message
+			f := codec.Decode(unhex(t, c.hex), &m)
+			if c.fault {
+				if f == nil || f.Code != header.FaultVersion {
+					t.Errorf("fault %v, want that of the version", f)
+				}
+				return
+			}
+			c.want.XID, c.want.Credit = 0xcafe0001, 0x20
+			if f != nil || m.Vers != c.want.Vers || m.XID != c.want.XID || m.Kind != c.want.Kind || m.Err != c.want.Err {
+				t.Errorf("got %+v, fault %v, want %+v", m, f, c.want)
+			}
+		})
+	}
+}
