@@ -101,7 +101,8 @@ type Config struct {
 	// server posts two Receives for each of its Credits then.
 	Legacy bool
 
-	// Logger gets what a person may want to know about connections; nil is silent.
+	// Logger gets what a person may want to know about connections: what was refused, and why this side gave one
+	// up. Peers cause ten lines a second at most. What the provider finds is for the provider's own log. nil is silent.
 	Logger *slog.Logger
 }
 

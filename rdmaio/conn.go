@@ -27,7 +27,8 @@ type Conn struct {
 	handler Handler // of Calls received
 	shared  *shared
 	hoard   hoard
-	log     *slog.Logger // for what the peer can cause
+	log     *slog.Logger // for what the peer can cause: shared.log, and its address
+	ends    *slog.Logger // likewise of shared.ends
 	terms   atomic.Pointer[header.Terms]
 	start   time.Time
 
@@ -57,7 +58,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if set.Legacy && role == engine.Responder {
 		recvs += set.serves // for RDMA_DONE
 	}
-	c := &Conn{set: set, role: role, handler: h, shared: with, log: newLimited(set.Logger), start: time.Now(), slots: make(chan *slot, set.calls), ownPlace: make(chan struct{}, 1)}
+	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now(), slots: make(chan *slot, set.calls), ownPlace: make(chan struct{}, 1)}
 	t := header.DefaultTerms()
 	c.terms.Store(&t)
 	c.ready.Store(role == engine.Requester)
@@ -131,7 +132,7 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	if err != nil {
 		return nil, err
 	}
-	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, new(shared))
+	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: newLimited(set.Logger), ends: newLimited(set.Logger)})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package rdmaio
 
 import (
 	"cmp"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -203,10 +204,13 @@ func (c *Conn) step(events []engine.Event) {
 			}
 		}
 	}
+	if f.Fault != nil {
+		c.log.Warn("rdmaio: a message broke a rule", "queue_pair", c.qp.Num(), "reason", f.Fault)
+	}
 	if f.Fail != nil {
 		// When this returns no memory is touched any more for this connection.
 		_ = c.qp.Disconnect() // has no way to fail that we could do anything about
-		c.set.Logger.Debug("rdmaio: connection ended", "queue_pair", c.qp.Num(), "reason", f.Fail)
+		c.ended(f.Fail)
 		c.cancel(f.Fail)
 		c.desert(f.Fail)
 	}
@@ -231,6 +235,18 @@ func (c *Conn) step(events []engine.Event) {
 	if f.Deadline > 0 {
 		c.wake(f.Deadline)
 	}
+}
+
+// ended tells why a connection is gone. Of those that a peer or its owner ends nobody needs to know, and of broken
+// ones the provider tells more.
+func (c *Conn) ended(why error) {
+	for _, ours := range []error{ErrTimeout, ErrErrors, ErrInvalidated, ErrNoDone, engine.ErrInternal} {
+		if errors.Is(why, ours) {
+			c.ends.Warn("rdmaio: a connection was given up", "queue_pair", c.qp.Num(), "reason", why)
+			return
+		}
+	}
+	c.set.Logger.Debug("rdmaio: connection ended", "queue_pair", c.qp.Num(), "reason", why)
 }
 
 // refused deals with a post that the provider did not take. If the connection

@@ -21,6 +21,8 @@ var ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
 type shared struct {
 	memory   budget
 	handlers chan struct{} // a place for each one that may run; nil: no limit
+	log      *slog.Logger  // for what peers can cause
+	ends     *slog.Logger  // for that which ended a connection, lest the former leave no room for it
 }
 
 // budget is a number of bytes. The zero one has no end.

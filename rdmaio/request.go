@@ -97,6 +97,7 @@ func (r *Request) Reply(m Message, done func(error)) {
 		r.tap(&seen)
 	}
 	if err := r.plan(&m); err != nil {
+		r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
 		r.failed = err
 		r.req.Answer.Refuse = header.ErrChunk
 	}

@@ -57,6 +57,7 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{dev: dev, set: set, log: newLimited(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]struct{})}
 	s.taking, s.stop = context.WithCancelCause(run)
+	s.shared.log, s.shared.ends = s.log, newLimited(set.Logger)
 	s.shared.memory.most = int64(set.MaxMemory)
 	if set.MaxHandlers > 0 {
 		s.shared.handlers = make(chan struct{}, set.MaxHandlers)
@@ -143,7 +144,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		return
 	}
 	defer s.opened.Add(-1)
-	c.remote = req.RemoteAddr()
+	c.remote, c.log, c.ends = req.RemoteAddr(), log, s.shared.ends.With("peer", req.RemoteAddr())
 	c.agree(req.PrivateData())
 	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
 		s.rejected.Add(1)

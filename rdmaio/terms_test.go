@@ -307,9 +307,11 @@ func TestPeersPrivateData(t *testing.T) {
 				t.Errorf("%s: the server says %s", c.name, got)
 			}
 			found := false
-			for _, sc := range s.Conns() {
-				st := sc.Stats()
-				found = found || st.InlineSend == c.send && st.InlineRecv == c.recv && st.RemoteInvalidate == c.inv
+			for end := time.Now().Add(2 * time.Second); !found && time.Now().Before(end); { // listed a moment after Accept
+				for _, sc := range s.Conns() {
+					st := sc.Stats()
+					found = found || st.InlineSend == c.send && st.InlineRecv == c.recv && st.RemoteInvalidate == c.inv
+				}
 			}
 			if !found {
 				t.Errorf("%s: no connection with %d out, %d in, invalidate %v", c.name, c.send, c.recv, c.inv)

@@ -110,8 +110,8 @@ func (e *Engine) complete(r *Request) {
 		e.fetched(r, nil)
 		return
 	}
-	if xid, typ, ok := header.RPC(r.Message); !ok || xid != r.XID || typ != header.Call {
-		e.stats.Faults++
+	if f := head(r.Message, r.XID, header.Call); f != nil {
+		e.fault(f)
 		e.refuse(r, header.ErrChunk)
 		return
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -15,6 +16,9 @@ type Effects struct {
 	// Fail, if not nil, ends the connection: disconnect the queue pair before what follows.
 	// It is given once.
 	Fail error
+
+	// Fault, if not nil, is what was wrong with a message of the peer, for a log: the last one of the Step.
+	Fault *header.Fault
 
 	Return []*Buffer // borrowed, no longer needed
 

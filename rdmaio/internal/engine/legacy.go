@@ -79,7 +79,7 @@ func (e *Engine) fetched(r *Request, err error) {
 	if c != nil {
 		f, _ := err.(*header.Fault) //nolint:errorlint // it is as fetch made it
 		if err == nil {
-			f = isReply(r.Message, r.XID)
+			f = head(r.Message, r.XID, header.Reply)
 		}
 		switch {
 		case f != nil:

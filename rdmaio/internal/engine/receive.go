@@ -25,7 +25,7 @@ func (e *Engine) received(wc *verbs.WC) {
 		f = e.padded(r, len(b)-len(r.hdr.Payload))
 	}
 	if f != nil {
-		e.stats.Faults++
+		e.fault(f)
 	}
 	k := e.kind(&r.hdr, f)
 	switch {
@@ -100,6 +100,12 @@ func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
 		}
 	}
 	return forward
+}
+
+// fault counts a message that broke a rule.
+func (e *Engine) fault(f *header.Fault) {
+	e.stats.Faults++
+	e.eff.Fault = f
 }
 
 // violated ends the connection: the peer had no right to end this key, and

@@ -189,18 +189,18 @@ func (e *Engine) result(c *Call, m *header.Message) *header.Fault {
 		c.LongReply = int(long)
 		return nil
 	}
-	return isReply(m.Payload, m.XID)
+	return head(m.Payload, m.XID, header.Reply)
 }
 
-// isReply checks the head of an RPC message.
-func isReply(b []byte, want uint32) *header.Fault {
+// head checks that of an RPC message (R16; RFC 8166 §4.5.2; T28).
+func head(b []byte, want uint32, msgType header.MsgType) *header.Fault {
 	switch xid, typ, typed := header.RPC(b); {
 	case !typed:
 		return &header.Fault{Code: header.FaultPayload, Found: uint64(len(b)), Want: 8}
-	case xid != want: // R16
+	case xid != want:
 		return &header.Fault{Code: header.FaultXID, Found: uint64(xid), Want: uint64(want)}
-	case typ != header.Reply:
-		return &header.Fault{Code: header.FaultType, Found: uint64(typ), Want: uint64(header.Reply)}
+	case typ != msgType:
+		return &header.Fault{Code: header.FaultType, Found: uint64(typ), Want: uint64(msgType)}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (e *Engine) request(r *Request, i int, f *header.Fault) {
 	e.theirs.Calls++
 	if f == nil {
 		if f = e.accept(r); f != nil {
-			e.stats.Faults++
+			e.fault(f)
 		}
 	}
 	if f != nil {
@@ -50,15 +50,8 @@ func (e *Engine) accept(r *Request) *header.Fault {
 		return &header.Fault{Code: header.FaultReverse, Found: uint64(l.Size()), Want: header.NoLists}
 	}
 	if r.hdr.Kind == header.KindMsg {
-		xid, typ, typed := header.RPC(r.hdr.Payload)
-		if !typed {
-			return &header.Fault{Code: header.FaultPayload, Found: uint64(len(r.hdr.Payload)), Want: 8}
-		}
-		if xid != r.XID { // RFC 8166 §4.5.2; T28
-			return &header.Fault{Code: header.FaultXID, Found: uint64(xid), Want: uint64(r.XID)}
-		}
-		if typ != header.Call { // as pulled does with one that comes by chunk
-			return &header.Fault{Code: header.FaultType, Found: uint64(typ), Want: uint64(header.Call)}
+		if f := head(r.hdr.Payload, r.XID, header.Call); f != nil { // as complete does with one that comes by chunk
+			return f
 		}
 	}
 	if f := e.cfg.Limits.Offered(&r.hdr.Lists); f != nil {

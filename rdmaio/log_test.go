@@ -1,0 +1,65 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// What a server refuses, or ends a connection for, stands in its log with the peer and the reason: ERR_CHUNK has no
+// room for any, so whoever gets one can only be sent there.
+func TestRefusalsAreLogged(t *testing.T) {
+	const prefix = "cafe0001 00000001 00000020 "
+	for _, c := range []struct {
+		name, hex string
+		times     int
+		want      []string
+	}{
+		{"a header that is no XDR", prefix + "00000000 00000002 00000000 00000000", 1, []string{"a message broke a rule", "RFC 8166"}},
+		{"a procedure", prefix + "00000007 00000000 00000000 00000000", 1, []string{"procedure 7"}},
+		{"a version", "cafe0001 00000009 00000020 00000000 00000000 00000000 00000000", 1, []string{"version 9, only 1"}},
+		{"an XID", prefix + "00000000 00000000 00000000 00000000 cafe0002 00000000 00000002", 1, []string{"0xcafe0002, of the header 0xcafe0001"}},
+		{"errors without end", prefix + "00000007 00000000 00000000 00000000", 21, []string{"a connection was given up", "more than 20 in a second"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			var out lockedBuffer
+			w.serve(&file{t: t}, &rdmaio.Config{MaxErrors: 20, Logger: slog.New(slog.NewTextHandler(&out, nil))})
+			p := w.rawTo(t)
+			for range c.times {
+				p.Send(unhex(t, c.hex))
+				if c.times == 1 && len(p.Message(2*time.Second)) == 0 {
+					t.Error("no answer")
+				}
+			}
+			for _, want := range append(c.want, "peer=", "queue_pair=") {
+				for end := time.Now().Add(2 * time.Second); !strings.Contains(out.String(), want); time.Sleep(time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatalf("no %q in the log: %s", want, out.String())
+					}
+				}
+			}
+		})
+	}
+}
+
+// The same for an answer that has no place to go: the handler is told, and perhaps does not listen.
+func TestRepliesWithoutRoomAreLogged(t *testing.T) {
+	w := newWorld(t)
+	var out lockedBuffer
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		r.Reply(rdmaio.Message{Inline: append(replyHeader(xidOf(r.Message)).buf, make([]byte, 5000)...)}, nil)
+	}), &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	var pe *rdmaio.PeerError
+	if _, err := w.dial(nil).Call(context.Background(), nullCall(1, 40)); !errors.As(err, &pe) {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "an answer could not be sent") || !strings.Contains(got, "5024 bytes") {
+		t.Errorf("log: %q", got)
+	}
+}
