@@ -3,6 +3,7 @@ package rdmatcp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -117,6 +118,9 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	r.answered = true
 	info, err := r.accept(ctx, q, p)
 	if err != nil {
+		if errors.Is(err, verbs.ErrPeerDisconnected) { // many of these are an attack, and cost a connection's resources each
+			r.dev.refused(&r.dev.stats.unmet, r.wire.conn, err)
+		}
 		r.dev.drop(r.wire.conn)
 		q.mu.Lock()
 		q.end(err, report{})

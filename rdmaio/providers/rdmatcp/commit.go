@@ -91,8 +91,8 @@ func (q *queuePair) reported() error {
 			break
 		}
 	}
-	err := fmt.Errorf("%w: queue pair %d: the peer refuses message %#x (buffer 0x%08x, reason %d): %w",
-		verbs.ErrConnectionBroken, q.Num(), p.number, p.buffer, p.reason, status.Err())
+	err := fmt.Errorf("%w: queue pair %d: the peer ended it: %v (message %#x, buffer 0x%08x): %w",
+		verbs.ErrConnectionBroken, q.Num(), p.reason, p.number, p.buffer, status.Err())
 	q.end(err, report{})
 	return err
 }

@@ -221,7 +221,7 @@ type Stats struct {
 
 	// Connections that a listener refused: in all; because the device had
 	// MaxConnections or was gone; because their source had MaxPerSource; in the
-	// handshake, which was wrong, too slow or the oldest of MaxHandshakes; because
+	// handshake, which was wrong, too slow, given up or the oldest of MaxHandshakes; because
 	// nobody accepted them in time.
 	Refused, RefusedFull, RefusedSource, RefusedHandshake, RefusedBacklog int64
 

@@ -162,6 +162,9 @@ func (w *wire) hearHello() (*hello, error) {
 		return nil, err
 	}
 	size, err := segment.Prefix(b)
+	if errors.Is(err, segment.BadVersion) { // a server of something else, as a rule
+		return nil, fmt.Errorf("the peer speaks something else, beginning with %q: %w", w.buf[w.r:min(w.w, w.r+16)], err)
+	}
 	if err != nil {
 		return nil, err
 	}

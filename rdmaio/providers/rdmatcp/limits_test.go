@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -290,6 +293,66 @@ func TestHandshakeLimits(t *testing.T) {
 		}
 		if ctx.Err() != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Who says a right hello and is gone before the answer has cost a queue pair: it is counted, and in the log.
+func TestGivenUpHandshake(t *testing.T) {
+	var log bytes.Buffer
+	dev := device(t, &rdmatcp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	ln, err := dev.Listen(context.Background(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	conn, err := net.Dial("tcp", ln.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{t: t, conn: conn, id: 7}
+	p.hello(hello(1, 1, nil))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := ln.Accept(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.(*net.TCPConn).SetLinger(0) // reset
+	conn.Close()
+	time.Sleep(20 * time.Millisecond) // until it is there
+	if _, err := req.Accept(ctx, newSide(t, dev).qp, nil); !errors.Is(err, verbs.ErrPeerDisconnected) {
+		t.Fatalf("accept: %v", err)
+	}
+	if s := dev.Stats(); s.RefusedHandshake != 1 || s.Refused != 1 || s.Connections != 0 {
+		t.Errorf("counted as %+v", s)
+	}
+	if got := log.String(); !strings.Contains(got, "connection refused") || !strings.Contains(got, "peer="+conn.LocalAddr().String()) {
+		t.Errorf("log: %q", got)
+	}
+}
+
+// What speaks something else is quoted, so that who dialed it sees what it is.
+func TestDialSomethingElse(t *testing.T) {
+	for _, banner := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-x\r\n", "\x15\x03\x01\x00\x02\x02\x46"} {
+		ln, err := net.Listen("tcp", local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		go func() {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			conn.Read(make([]byte, 100))
+			conn.Write([]byte(banner))
+		}()
+		dev := device(t, nil)
+		_, err = dev.Dial(context.Background(), ln.Addr().String(), newSide(t, dev).qp, nil)
+		if want := fmt.Sprintf("%q", banner)[:9]; !errors.Is(err, segment.BadVersion) || !strings.Contains(err.Error(), want) {
+			t.Errorf("dial: %v, want %s quoted", err, want)
 		}
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -115,13 +113,13 @@ func (l *listener) serve() {
 				l.dev.goroutines.Go(func() { l.greet(conn) })
 				continue
 			}
-			l.refused(&l.dev.stats.full, conn, errGone)
+			l.dev.refused(&l.dev.stats.full, conn, errGone)
 			l.dev.drop(conn)
 		case errCrowded:
-			l.refused(&l.dev.stats.crowded, conn, err)
+			l.dev.refused(&l.dev.stats.crowded, conn, err)
 			conn.Close()
 		default:
-			l.refused(&l.dev.stats.full, conn, err)
+			l.dev.refused(&l.dev.stats.full, conn, err)
 			conn.Close()
 		}
 	}
@@ -137,13 +135,6 @@ func (l *listener) sleep(d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
-}
-
-// refused counts and notes a connection that is not taken.
-func (l *listener) refused(counter *atomic.Int64, conn net.Conn, why error) {
-	counter.Add(1)
-	l.dev.log.write("connection refused",
-		slog.String("device", l.dev.attrs.Name), slog.Any("at", l.tcp.Addr()), slog.Any("peer", conn.RemoteAddr()), slog.Any("error", why))
 }
 
 // begin notes a connection whose handshake runs, and makes room for it; false if
@@ -167,7 +158,7 @@ var errBacklog = errors.New("Config.Backlog requests wait for Accept, or the lis
 func (l *listener) greet(conn net.Conn) {
 	r, err := l.dev.request(context.Background(), conn)
 	if err != nil {
-		l.refused(&l.dev.stats.unmet, conn, err)
+		l.dev.refused(&l.dev.stats.unmet, conn, err)
 		l.dev.drop(conn)
 	}
 	l.mu.Lock()
@@ -182,7 +173,7 @@ func (l *listener) greet(conn net.Conn) {
 	}
 	l.mu.Unlock()
 	if err == nil && !queued {
-		l.refused(&l.dev.stats.waiting, conn, errBacklog)
+		l.dev.refused(&l.dev.stats.waiting, conn, errBacklog)
 		r.refuse()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,13 @@ func (j *journal) write(what string, attrs ...slog.Attr) {
 		attrs = append(attrs, slog.Int64("suppressed", n))
 	}
 	j.to.LogAttrs(context.Background(), slog.LevelWarn, what, attrs...)
+}
+
+// refused counts and notes a connection that is not taken.
+func (d *Device) refused(counter *atomic.Int64, conn net.Conn, why error) {
+	counter.Add(1)
+	d.log.write("connection refused",
+		slog.String("device", d.attrs.Name), slog.Any("at", conn.LocalAddr()), slog.Any("peer", conn.RemoteAddr()), slog.Any("error", why))
 }
 
 // ended notes how a connection ended, if not in order.

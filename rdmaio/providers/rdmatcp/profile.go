@@ -113,6 +113,29 @@ const (
 	reasonSlow                       // over a time limit
 )
 
+// String tells it to the side that is told.
+func (r reason) String() string {
+	switch r {
+	case reasonGoodbye:
+		return "goodbye"
+	case reasonFormat:
+		return "a rule of the format or profile was broken"
+	case reasonAccess:
+		return "a key, range or right was wrong"
+	case reasonLength:
+		return "a Send was longer than its Receive"
+	case reasonReceiver:
+		return "a Send found no Receive"
+	case reasonReads:
+		return "there were more Reads than agreed"
+	case reasonFailed:
+		return "the peer could not do its part"
+	case reasonSlow:
+		return "it took too long"
+	}
+	return fmt.Sprintf("reason %d, which is not known here", uint32(r))
+}
+
 // status is what a reported reason means to the side that is told.
 func (r reason) status() verbs.Status {
 	switch r {

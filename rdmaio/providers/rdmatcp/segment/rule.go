@@ -50,7 +50,7 @@ var rules = [...]struct{ name, text, section string }{
 	RequestNotWhole:    {"RequestNotWhole", "a Read_Request is exactly one segment, with B and E", "3.3"},
 	WrongConnectionID:  {"WrongConnectionID", "all segments of a connection carry one Connection ID", "3.4 Connection ID"},
 	MissingBegin:       {"MissingBegin", "a message starts with a segment that has B", "3.4 B, E"},
-	UnexpectedBegin:    {"UnexpectedBegin", "all segments of a message come before the next message of its group", "4"},
+	UnexpectedBegin:    {"UnexpectedBegin", "B only begins a message: all segments of one come before the next of its group", "4"},
 	TypeChanged:        {"TypeChanged", "all segments of a message have one type", "4"},
 	NumberChanged:      {"NumberChanged", "all segments of a message have one Message Number", "4"},
 	NumberNotNext:      {"NumberNotNext", "Message Numbers are sequential", "3.4 Message Number"},

@@ -148,9 +148,9 @@ func (s *Stream) response(h *Header, oldest *Read) error {
 func (m *message) start(h *Header) error {
 	switch {
 	case h.Begin && m.open:
-		return h.refuse(UnexpectedBegin, uint64(h.Number), uint64(m.number))
+		return h.refuse(UnexpectedBegin, 1, 0)
 	case !h.Begin && !m.open:
-		return h.refuse(MissingBegin, uint64(h.Number), 0)
+		return h.refuse(MissingBegin, 0, 1)
 	}
 	return nil
 }
