@@ -69,10 +69,13 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if topic, ok := cli.WantsHelp(args); ok {
 		text, known := help(topic)
 		if !known {
-			return usage(env, fmt.Errorf("no help on %q", topic))
+			return usage(env, "", fmt.Errorf("no help on %q", topic))
 		}
 		fmt.Fprint(env.stdout, text)
 		return exitDone
+	}
+	if len(args) == 1 && strings.TrimLeft(args[0], "-") == "version" {
+		args = []string{"version"}
 	}
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("rpcrdma"), kong.NoDefaultHelp(), kong.Writers(env.stdout, env.stderr))
@@ -81,7 +84,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 	}
 	parsed, err := parser.Parse(cli.Long(args, ""))
 	if err != nil {
-		return usage(env, err)
+		return usage(env, args[0], inOurWords(parser.Model, err))
 	}
 	env.json = line.Ping.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
@@ -137,7 +140,30 @@ func report(env environment, err error) int {
 	return f.code
 }
 
-func usage(env environment, err error) int {
-	fmt.Fprintf(env.stderr, "rpcrdma: %v\ntry: rpcrdma help\n", err)
+func usage(env environment, topic string, err error) int {
+	if _, ok := help(topic); ok && topic != "" {
+		topic = " " + topic
+	} else {
+		topic = ""
+	}
+	fmt.Fprintf(env.stderr, "rpcrdma: %v\ntry: rpcrdma help%s\n", err, topic)
 	return exitUsage
+}
+
+// inOurWords gives the parser's errors the names of flags that the help has, and no advice on how to write them.
+func inOurWords(app *kong.Application, err error) error {
+	text, _, _ := strings.Cut(err.Error(), "; perhaps try")
+	text = strings.TrimSuffix(text, " (short flag)")
+	text = strings.Replace(text, "unknown flag --", "unknown flag -", 1)
+	for _, cmd := range app.Children {
+		for _, f := range cmd.Flags {
+			to := "-" + f.Name
+			if f.Short != 0 {
+				to = "-" + string(f.Short)
+			}
+			text = strings.Replace(text, "--"+f.Name+":", to+":", 1)
+			text = strings.Replace(text, "--"+f.Name+" ", to+" ", 1)
+		}
+	}
+	return errors.New(text)
 }

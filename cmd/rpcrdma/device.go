@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -33,6 +34,17 @@ type deviceFlags struct {
 	Pcap     string
 }
 
+// check refuses what no connection could have, by the names that a user knows.
+func (f *deviceFlags) check() error {
+	switch {
+	case f.Inline < 1024 || f.Inline > 256<<10:
+		return fmt.Errorf("-inline is %d, must be within 1024 and 256k (RFC 8797 §4.2)", f.Inline)
+	case f.Credits < 1 || f.Credits > 4096:
+		return fmt.Errorf("-credits is %d, must be within 1 and 4096", f.Credits)
+	}
+	return nil
+}
+
 // config is what the flags mean to a connection.
 func (f *deviceFlags) config() *rdmaio.Config {
 	return &rdmaio.Config{Credits: f.Credits, InlineSend: int(f.Inline), InlineRecv: int(f.Inline), MaxPull: 1 << 27}
@@ -41,6 +53,7 @@ func (f *deviceFlags) config() *rdmaio.Config {
 // fabric opens devices, watched as the flags say.
 type fabric struct {
 	flags   *deviceFlags
+	log     *slog.Logger // for what devices find; nil: silent
 	net     *mem.Network
 	tracer  *trace.Tracer
 	devices []verbs.Device
@@ -126,7 +139,7 @@ func (f *fabric) open(name string) (verbs.Device, error) {
 	case "mem":
 		dev, err = f.net.Open(name, nil)
 	case "rdmatcp":
-		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name})
+		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name, Logger: f.log})
 	}
 	if err != nil {
 		return nil, &failure{code: exitFailed, stage: "device", err: err}

@@ -86,6 +86,7 @@ Flags:
   -bidir         every other call does
   -i DURATION    report as often as that; default 1s; 0: at the end only
   -verify        compare all data, at the price of some speed
+  -W DURATION    how long to wait for a connection; default 5s
   -histogram     print how the times are distributed
   -q             print the summary only
   -json          print JSON lines
@@ -93,10 +94,11 @@ Flags:
 
 const helpServe = `Serve ping and perf until the first signal.
 
-Usage: rpcrdma serve [flags] [[HOST]:PORT]
+Usage: rpcrdma serve [flags] [[HOST:]PORT]
 
 Examples:
   rpcrdma serve                      port 20049 of all addresses
+  rpcrdma serve 20050                another port of them
   rpcrdma serve localhost:0          some free port; the ready line tells which
   rpcrdma serve -trace ladder.txt localhost:20050
 
@@ -114,7 +116,7 @@ Flags of all commands:
   -inline BYTES    what goes and comes without RDMA at most, header included; default 4096
   -credits N       calls at a time on a connection at most; default 32, for perf -depth
   -trace FILE      write what happens, a line each, with decoded headers; - is standard error
-  -pcap FILE       write the messages as a pcapng file, which Wireshark reads
+  -pcap FILE       write the messages as a pcapng file, which Wireshark reads, with all their data
 `
 
 const helpExit = `

@@ -42,10 +42,10 @@ func (c *perfCmd) check() error {
 			return fmt.Errorf("%s is %d, must be within %d and %d", f.name, f.n, f.low, f.up)
 		}
 	}
-	if c.Time <= 0 {
-		return fmt.Errorf("-t is %v, must be more than nothing", c.Time)
+	if c.Time <= 0 || c.Wait <= 0 {
+		return fmt.Errorf("-t is %v and -W %v, must be more than nothing", c.Time, c.Wait)
 	}
-	return nil
+	return c.deviceFlags.check()
 }
 
 // run measures.
@@ -149,9 +149,7 @@ func (m *measurement) stop(err error) {
 func (m *measurement) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if m.Size > 0 {
-		perf.Pattern(0, 1) // made now, not while the clock runs
-	}
+	perf.Pattern(0, int(m.Size)) // made now, not while the clock runs
 	var wg sync.WaitGroup
 	for i, conn := range m.conns {
 		calls := rpc.NewClient(conn, perfV1, nil)
@@ -205,7 +203,7 @@ func (m *measurement) run(ctx context.Context) error {
 	case m.failed != nil:
 		return explain("call", m.addr, m.failed)
 	case r.all.Count() == 0:
-		return &failure{code: exitSilent, stage: "perf", err: errors.New("no call was made in the time to measure"), help: "more -t, fewer -depth and -P"}
+		return &failure{code: exitSilent, stage: "perf", err: errors.New("no call was answered in the time to measure"), help: "more -t, fewer -depth and -P; rpcrdma ping tells whether calls are answered at all"}
 	}
 	return nil
 }

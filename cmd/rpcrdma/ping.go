@@ -27,6 +27,12 @@ type pingCmd struct {
 
 // run pings until the count or the context ends.
 func (c *pingCmd) run(ctx context.Context, env environment) (err error) {
+	if c.Wait <= 0 || c.Interval < 0 {
+		return &failure{code: exitUsage, stage: "ping", err: fmt.Errorf("-W is %v and -i %v, must be more than nothing, and not less", c.Wait, c.Interval)}
+	}
+	if err := c.deviceFlags.check(); err != nil {
+		return &failure{code: exitUsage, stage: "ping", err: err}
+	}
 	p := &pinger{pingCmd: c, env: env}
 	if p.addr, err = c.address(c.Host); err != nil {
 		return &failure{code: exitUsage, stage: "ping", err: err}

@@ -64,7 +64,7 @@ func (r *results) interval() {
 	from, to, took := r.last.Sub(r.start), now.Sub(r.start), now.Sub(r.last)
 	r.last = now
 	switch {
-	case r.m.Quiet:
+	case r.m.Quiet, times.Count() == 0 && r.m.over(): // the end of one that failed
 	case r.m.JSON:
 		fields := figures(&times, bytes, took)
 		fields["from_ns"], fields["to_ns"] = from, to
@@ -90,6 +90,9 @@ func (r *results) end() {
 		}
 		printJSON(r.m.env, "end", fields)
 		return
+	}
+	if r.all.Count() == 0 {
+		return // the error says why, and these would be nothing but zeros
 	}
 	out := r.m.env.stdout
 	fmt.Fprintf(out, "%11s  %s\n", "all", line(&r.all, r.bytes, r.took))

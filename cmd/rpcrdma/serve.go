@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -28,7 +29,12 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 			help: "rpcrdma perf -provider mem, which has client and server in one process",
 		}
 	}
-	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+	if err := c.deviceFlags.check(); err != nil {
+		return &failure{code: exitUsage, stage: "serve", err: err}
+	}
+	if _, err := strconv.ParseUint(c.Addr, 10, 16); err == nil {
+		c.Addr = ":" + c.Addr // no host has such a name
+	} else if _, _, err := net.SplitHostPort(c.Addr); err != nil {
 		c.Addr = net.JoinHostPort(c.Addr, defaultPort)
 	}
 	f, err := newFabric(&c.deviceFlags, env)
@@ -36,13 +42,14 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	cfg := c.config()
+	if !c.Quiet {
+		f.log = slog.New(slog.NewTextHandler(env.stderr, nil))
+		cfg.Logger = f.log
+	}
 	dev, err := f.open("server")
 	if err != nil {
 		return err
-	}
-	cfg := c.config()
-	if !c.Quiet {
-		cfg.Logger = slog.New(slog.NewTextHandler(env.stderr, nil))
 	}
 	s, err := rdmaio.Listen(ctx, dev, c.Addr, newService(), cfg)
 	if err != nil {
