@@ -24,12 +24,12 @@ func TestRefusalsAreLogged(t *testing.T) {
 		{"a procedure", prefix + "00000007 00000000 00000000 00000000", 1, []string{"procedure 7"}},
 		{"a version", "cafe0001 00000009 00000020 00000000 00000000 00000000 00000000", 1, []string{"version 9, only 1"}},
 		{"an XID", prefix + "00000000 00000000 00000000 00000000 cafe0002 00000000 00000002", 1, []string{"0xcafe0002, of the header 0xcafe0001"}},
-		{"errors without end", prefix + "00000007 00000000 00000000 00000000", 21, []string{"a connection was given up", "more than 20 in a second"}},
+		{"errors without end", prefix + "00000007 00000000 00000000 00000000", 11, []string{"a connection was given up", "more than 10 in a second"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			var out lockedBuffer
-			w.serve(&file{t: t}, &rdmaio.Config{MaxErrors: 20, Logger: slog.New(slog.NewTextHandler(&out, nil))})
+			w.serve(&file{t: t}, &rdmaio.Config{MaxErrors: 10, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			p := w.rawTo(t)
 			for range c.times {
 				p.Send(unhex(t, c.hex))
