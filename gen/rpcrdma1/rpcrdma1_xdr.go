@@ -732,7 +732,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Header:Reads")
 			}
 		}
@@ -1106,7 +1106,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Reads")
 			}
 		}
@@ -1491,7 +1491,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Reads")
 			}
 		}
@@ -2560,7 +2560,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		list, i := v.Msg.Reads[:cap(v.Msg.Reads)], 0
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if i == len(list) {
-				if list, err = xdr.Extend(d, &v.Msg.Reads, 24, off); err != nil {
+				if list, err = xdr.ExtendFixed(d, &v.Msg.Reads, 24, b, off, 24); err != nil {
 					return 0, xdr.In(err, "rpcrdma1.Body:Msg.Reads")
 				}
 			}
@@ -2676,7 +2676,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		list3, i5 := v.Nomsg.Reads[:cap(v.Nomsg.Reads)], 0
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
 			if i5 == len(list3) {
-				if list3, err = xdr.Extend(d, &v.Nomsg.Reads, 24, off); err != nil {
+				if list3, err = xdr.ExtendFixed(d, &v.Nomsg.Reads, 24, b, off, 24); err != nil {
 					return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Reads")
 				}
 			}
@@ -2794,7 +2794,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		list5, i9 := v.Msgp.Reads[:cap(v.Msgp.Reads)], 0
 		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
 			if i9 == len(list5) {
-				if list5, err = xdr.Extend(d, &v.Msgp.Reads, 24, off); err != nil {
+				if list5, err = xdr.ExtendFixed(d, &v.Msgp.Reads, 24, b, off, 24); err != nil {
 					return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Reads")
 				}
 			}
@@ -3648,7 +3648,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		list, i := v.Body.Msg.Reads[:cap(v.Body.Msg.Reads)], 0
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 			if i == len(list) {
-				if list, err = xdr.Extend(d, &v.Body.Msg.Reads, 24, off); err != nil {
+				if list, err = xdr.ExtendFixed(d, &v.Body.Msg.Reads, 24, b, off, 24); err != nil {
 					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Reads")
 				}
 			}
@@ -3764,7 +3764,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		list3, i5 := v.Body.Nomsg.Reads[:cap(v.Body.Nomsg.Reads)], 0
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
 			if i5 == len(list3) {
-				if list3, err = xdr.Extend(d, &v.Body.Nomsg.Reads, 24, off); err != nil {
+				if list3, err = xdr.ExtendFixed(d, &v.Body.Nomsg.Reads, 24, b, off, 24); err != nil {
 					return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Reads")
 				}
 			}
@@ -3882,7 +3882,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		list5, i9 := v.Body.Msgp.Reads[:cap(v.Body.Msgp.Reads)], 0
 		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
 			if i9 == len(list5) {
-				if list5, err = xdr.Extend(d, &v.Body.Msgp.Reads, 24, off); err != nil {
+				if list5, err = xdr.ExtendFixed(d, &v.Body.Msgp.Reads, 24, b, off, 24); err != nil {
 					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Reads")
 				}
 			}

@@ -1939,7 +1939,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.Extend(d, &v.Reads, 24, off); err != nil {
+			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
 				return 0, xdr.In(err, "rpcrdma2.ChunkLists:Reads")
 			}
 		}

@@ -61,8 +61,10 @@ type Decoder struct {
 	used   bool   // one of the following is not as after Reset
 	mem    uint64 // bytes charged to the budget
 	rate   uint64 // bytes of budget for each byte of the message, where above the default
-	arena  []byte
-	copied int // bytes of opaque data copied so far
+	arena  []byte // room for opaque data, what is left of whole
+	whole  []byte
+	copied int  // bytes of opaque data copied before whole was made
+	keep   bool // whole is used again
 	slabs  []slab
 
 	placed  placement
@@ -89,12 +91,28 @@ func (d *Decoder) Reset(b []byte) {
 	}
 }
 
+// Recycle is Reset for a program that is done with all that d has decoded since the
+// last Reset: opaque data and strings of these values are overwritten by what d copies
+// next, into the same memory. Recycled for each message, a copying Decoder makes
+// none for them once it has seen the largest. In aliasing mode it is Reset.
+func (d *Decoder) Recycle(b []byte) {
+	whole := d.whole
+	d.Reset(b)
+	if d.alias {
+		return
+	}
+	d.keep, d.used = true, true
+	if len(whole) >= len(b) {
+		d.whole, d.arena = whole, whole
+	}
+}
+
 // resetUsed is the part of Reset that few messages need: those that
 // allocated or had items out of line.
 func (d *Decoder) resetUsed() {
 	d.used = false
 	d.mem, d.rate = 0, 0
-	d.arena, d.copied = nil, 0 // it belongs to the values decoded
+	d.arena, d.whole, d.copied, d.keep = nil, nil, 0, false // it belongs to the values decoded
 	for _, s := range d.slabs {
 		s.rewind()
 	}
@@ -142,27 +160,38 @@ func (d *Decoder) Bytes(data []byte) []byte {
 	return d.copyBytes(data)
 }
 
-// copyBytes copies into the message's arena. It is a third of the input at first,
-// as in most messages opaque data is the smaller part, and what is not used costs
-// time all the same; where that does not do, all that the input can still hold. So
-// one message needs one or two, unless items come from elsewhere.
+// copyBytes copies into the message's arena.
 func (d *Decoder) copyBytes(data []byte) []byte {
 	n := len(data)
-	if n > cap(d.arena)-len(d.arena) {
-		rest := len(d.Buf) - d.copied
-		if d.arena == nil {
-			rest /= 3
-		}
-		d.arena = nil
-		if n < rest {
-			d.arena = make([]byte, 0, rest)
-		} // else it is made for data alone, and need not be cleared before
-		d.used = true
+	if n > len(d.arena) {
+		return d.copyFirst(data)
 	}
-	d.copied += n
-	k := len(d.arena)
-	d.arena = append(d.arena, data...)
-	return d.arena[k : k+n : k+n]
+	p := d.arena[:n:n]
+	d.arena = d.arena[n:]
+	copy(p, data)
+	return p
+}
+
+// copyFirst copies into a new arena. It is a third of the input at first, as in most
+// messages opaque data is the smaller part, and what is not used costs time all
+// the same; where that does not do, all that the input can still hold. So one
+// message needs one or two, unless items come from elsewhere.
+func (d *Decoder) copyFirst(data []byte) []byte {
+	d.copied += len(d.whole) - len(d.arena)
+	d.used = true
+	n, rest := len(data), len(d.Buf)-d.copied
+	if d.copied == 0 && !d.keep {
+		rest /= 3
+	}
+	if n >= rest && !d.keep {
+		d.arena, d.whole = nil, nil
+		d.copied += n
+		p := append([]byte(nil), data...) // not cleared before
+		return p[:n:n]
+	}
+	d.whole = make([]byte, max(n, rest))
+	d.arena = d.whole
+	return d.copyBytes(data)
 }
 
 // Amplify lets the default budget be rate bytes for each byte of the message, where
@@ -173,15 +202,19 @@ func (d *Decoder) Amplify(rate uint64) {
 	}
 }
 
-// charge takes the memory of n values of size bytes from the budget. All in 64
-// bits: on a 32-bit machine the product may not fit an int.
-func (d *Decoder) charge(n, size, off int) error {
-	left := (uint64(len(d.Buf))+d.outside)*max(d.rate, defaultMemoryFactor) + defaultMemoryBase
+// left is how many bytes of the budget are left. All in 64 bits: on a 32-bit
+// machine a product may not fit an int.
+func (d *Decoder) left() uint64 {
+	all := (uint64(len(d.Buf))+d.outside)*max(d.rate, defaultMemoryFactor) + defaultMemoryBase
 	if d.opt != nil && d.opt.Limits.MaxMemory != 0 {
-		left = uint64(limit(d.opt.Limits.MaxMemory, 0))
+		all = uint64(limit(d.opt.Limits.MaxMemory, 0))
 	}
-	left -= min(left, d.mem)
-	want := uint64(n) * uint64(size)
+	return all - min(all, d.mem)
+}
+
+// charge takes the memory of n values of size bytes from the budget.
+func (d *Decoder) charge(n, size, off int) error {
+	left, want := d.left(), uint64(n)*uint64(size)
 	if want > left {
 		return Fail(CodeMemory, off, want, left, "")
 	}

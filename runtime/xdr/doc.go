@@ -72,6 +72,10 @@
 // Decoder; both are valid until the input is overwritten or the Decoder is reset,
 // whichever is first.
 //
+// A program that is done with what a copying Decoder read may say so:
+// [Decoder.Recycle], in place of Reset, uses the arena again and so overwrites the
+// opaque data and strings of these values. It writes into no other memory.
+//
 // An item that came out of line ([Decoder.ReinsertAt]) is never copied, in
 // either mode: the value holds the memory that the item was given with.
 //

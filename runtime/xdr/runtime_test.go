@@ -173,13 +173,78 @@ func TestSecondArenaIsForTheRest(t *testing.T) {
 	d.Reset(b)
 	d.Bytes(b[:2000:2000])
 	d.Bytes(b[2000:2900:2900])
-	if n := cap(d.arena); n < 1000 || n > 1100 {
+	if n := len(d.whole); n != 1000 {
 		t.Errorf("the second arena has room for %d bytes, 1000 were left", n)
 	}
 	d.Reset(b)
 	d.Bytes(b[:10:10])
-	if n := cap(d.arena); n != 1000 {
+	if n := len(d.whole); n != 1000 {
 		t.Errorf("after Reset the first arena has room for %d bytes, want a third of 3000", n)
+	}
+}
+
+// A Decoder that is recycled uses one arena again, once it is large enough.
+func TestRecycle(t *testing.T) {
+	b := make([]byte, 4096)
+	d := NewDecoder(nil, nil)
+	read := func(n int) (items [][]byte) {
+		d.Recycle(b[:n])
+		for i := 0; i < n; i += 64 {
+			items = append(items, d.Bytes(b[i:i+64:i+64]))
+		}
+		return items
+	}
+	large := read(4096)
+	small := read(1024)
+	if &small[0][0] != &large[0][0] || &small[15][63] != &large[15][63] {
+		t.Error("a recycled decoder does not use its arena again")
+	}
+	if n := testing.AllocsPerRun(10, func() { d.Recycle(b); d.Bytes(b[:4000:4000]); d.Bytes(b[4000:4096:4096]) }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+	d.Reset(b)
+	if p := d.Bytes(b[:64:64]); &p[0] == &large[0][0] {
+		t.Error("after Reset the arena belongs to the values, and is used again")
+	}
+	d.Recycle(b[:2048])
+	d.Recycle(b)
+	d.Bytes(b[:64:64])
+	if len(d.whole) != 4096 {
+		t.Errorf("an arena of %d bytes for an input of 4096", len(d.whole))
+	}
+}
+
+// A Decoder in aliasing mode that is recycled is only reset.
+func TestRecycleAliasing(t *testing.T) {
+	b := []byte("abcdefgh")
+	d := NewDecoder(b, &DecoderOptions{Alias: true})
+	d.Recycle(b)
+	if p := d.Bytes(d.Buf[:4:4]); &p[0] != &b[0] || d.whole != nil {
+		t.Error("it copies")
+	}
+}
+
+// The links of a list are counted as far as they are there.
+func TestExtendFixed(t *testing.T) {
+	const element = "\x00\x00\x00\x09"
+	for _, tt := range []struct {
+		name, in  string
+		had, want int
+	}{
+		{"one", element + "\x00\x00\x00\x00", 0, 1},
+		{"three", element + "\x00\x00\x00\x01" + element + "\x00\x00\x00\x01" + element + "\x00\x00\x00\x00", 0, 3},
+		{"two more", element + "\x00\x00\x00\x01" + element + "\x00\x00\x00\x00", 1, 3},
+		{"cut short", element + "\x00\x00\x00\x01" + element, 0, 2},
+		{"cut in the word", element + "\x00\x00", 0, 1},
+		{"nothing", "", 0, 1},
+		{"one more, doubled", element + "\x00\x00\x00\x00", 5, 10},
+		{"no link", element + "\x00\x00\x00\x02" + element + "\x00\x00\x00\x01", 0, 1},
+	} {
+		s := make([]int32, tt.had)
+		all, err := ExtendFixed(NewDecoder([]byte(tt.in), nil), &s, 4, []byte(tt.in), 0, 8)
+		if err != nil || len(all) != tt.want || len(s) != tt.want {
+			t.Errorf("%s: room for %d, want %d: %v", tt.name, len(all), tt.want, err)
+		}
 	}
 }
 
@@ -215,17 +280,35 @@ func TestMemoryBudget(t *testing.T) {
 		t.Fatalf("memory already there must cost nothing: %v", err)
 	}
 	s = s[:50:50]
-	// Twice as many would take 400 of the 200 left: then one by one.
-	for i := range 25 {
-		s[0] = int64(i)
-		all, err := Extend(d, &s, 8, 0)
-		if err != nil || len(all) != 51+i || len(s) != len(all) || s[0] != int64(i) {
-			t.Fatalf("%d elements, room for %d: %v", 50+i, len(all), err)
-		}
-		s = s[:len(s):len(s)]
+	// Twice as many would take 400 of the 200 left.
+	s[0] = 7
+	all, err := Extend(d, &s, 8, 0)
+	if err != nil || len(all) != 75 || len(s) != 75 || s[0] != 7 {
+		t.Fatalf("50 elements, room for %d: %v", len(all), err)
 	}
-	_, err := Extend(d, &s, 8, 0)
+	_, err = Extend(d, &s, 8, 0)
 	refused(err)
+}
+
+// The last room of a budget is given at once: one element at a time would copy all
+// of the list for each.
+func TestListTakesTheRestOfTheBudget(t *testing.T) {
+	d := NewDecoder(make([]byte, 1<<20), &DecoderOptions{Limits: Limits{MaxMemory: 1000 * 8}})
+	var s []int64
+	made := 0
+	for {
+		all, err := Extend(d, &s, 8, 0)
+		if err != nil {
+			if !errors.Is(err, ErrMemory) {
+				t.Fatal(err)
+			}
+			break
+		}
+		made += len(all)
+	}
+	if len(s) != 1000 || made > 3*1000 {
+		t.Errorf("a list of %d elements, want 1000, took memory for %d", len(s), made)
+	}
 }
 
 func TestLimitsOff(t *testing.T) {

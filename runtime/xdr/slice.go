@@ -1,6 +1,9 @@
 package xdr
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Resize gives s n elements, in its old memory where that suffices.
 // Elements keep what they held, so that their own slices are used again; the
@@ -27,16 +30,37 @@ func enlarge[S ~[]T, T any](d *Decoder, s *S, n, size, off int) error {
 // of it. For generated code: lists, whose length is not known beforehand.
 func Extend[S ~[]T, T any](d *Decoder, s *S, size, off int) (S, error) {
 	had := cap(*s)
-	n := max(2*had, 4)
-	if err := d.charge(n-had, size, off); err != nil {
-		// A budget too small for spare elements may do for this one.
-		n = had + 1
-		if err := d.charge(1, size, off); err != nil {
-			return nil, err
-		}
+	return extend(d, s, max(had, 4-had), size, off)
+}
+
+// ExtendFixed is Extend for lists whose elements have one size on the wire: the
+// words that lead on are counted, from the element in b at off, which has step
+// bytes with the word behind it. For generated code.
+func ExtendFixed[S ~[]T, T any](d *Decoder, s *S, size int, b []byte, off, step int) (S, error) {
+	// Doubling at least, as a lenient decoder goes on at words that are not 1.
+	return extend(d, s, max(cap(*s), links(b, off, step)), size, off)
+}
+
+// links counts the elements of a list from the one in b at off.
+func links(b []byte, off, step int) int {
+	n := 1
+	for step <= len(b)-off && binary.BigEndian.Uint32(b[off+step-4:]) == 1 {
+		n++
+		off += step
 	}
-	t := make(S, n)
-	copy(t, (*s)[:had])
+	return n
+}
+
+// extend gives s room for more elements, or as many as the budget has left.
+func extend[S ~[]T, T any](d *Decoder, s *S, more, size, off int) (S, error) {
+	if fit := d.left() / uint64(max(size, 1)); fit < uint64(more) {
+		more = max(1, int(fit))
+	}
+	if err := d.charge(more, size, off); err != nil {
+		return nil, err
+	}
+	t := make(S, cap(*s)+more)
+	copy(t, (*s)[:cap(*s)])
 	*s = t
 	return t, nil
 }

@@ -21,7 +21,7 @@ func moves(t *Type, wire []byte) (err error) {
 			err = fmt.Errorf("%s: %v", step, r)
 		}
 	}()
-	v := t.New()
+	v, recycled := t.New(), xdr.NewDecoder(nil, nil)
 	var lent []loan
 	for i := range 6 {
 		step = "aliasing, after copying"
@@ -37,6 +37,10 @@ func moves(t *Type, wire []byte) (err error) {
 		}
 		defer free()
 		d := xdr.NewDecoder(in, opt)
+		if opt == nil {
+			d = recycled
+			d.Recycle(in)
+		}
 		if err := v.DecodeXDR(d); err != nil {
 			return err
 		}

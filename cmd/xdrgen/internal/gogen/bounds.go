@@ -152,17 +152,29 @@ func (a *amplifier) typ(t *ir.Type) int {
 	return -a.rate * fixedLen(t)
 }
 
-// list knows how lists grow: to four elements, then by doubling (xdr.Extend).
+// list knows how lists grow: to what they hold where the elements have one size
+// (xdr.ExtendFixed), else to four elements, then by doubling (xdr.Extend).
 func (a *amplifier) list(t *ir.Type) int {
 	mem, elem := a.g.memOfElem(t.Ref), a.fields(t.Ref.List.Elem)-4*a.rate
-	a.repeated(2*mem + elem)
+	fixed := declSize(t.Ref).Fixed()
+	if fixed {
+		a.repeated(mem + elem)
+	} else {
+		a.repeated(2*mem + elem)
+	}
+	room := func(n, doubled int) int {
+		if fixed {
+			return n * mem
+		}
+		return doubled * mem
+	}
 	most, end := 0, -4*a.rate
 	if t.Kind == ir.ListHead {
 		end = 0 // one word less than elements
-		most = 4*mem + elem
+		most = room(1, 4) + elem
 	}
 	for n, size := 1, 4; n < 1<<16; n, size = size+1, 2*size {
-		most = max(most, size*mem+n*elem)
+		most = max(most, room(n, size)+n*elem)
 	}
 	return most + end
 }

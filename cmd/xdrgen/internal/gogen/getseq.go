@@ -161,8 +161,12 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 	r.stmt(jen.List(jen.Id(s), jen.Id(i)).Op(":=").List(v.x().Index(jen.Op(":").Cap(v.x())), jen.Lit(0)))
 	last := r.vars.name("p")
 	body := r.block(func(q *getter) {
+		extend := jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.off))
+		if wire := declSize(node); wire.Fixed() {
+			extend = jen.Qual(xdrPath, "ExtendFixed").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.buf), jen.Id(r.off), jen.Lit(int(wire.Min)+4))
+		}
 		grow := r.sub()
-		grow.fallible(jen.Id(s), jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.off)), v)
+		grow.fallible(jen.Id(s), extend, v)
 		q.stmt(jen.If(jen.Id(i).Op("==").Len(jen.Id(s))).Block(grow.code...))
 		if !emptyElem(node) {
 			q.stmt(jen.Id(last).Op(":=").Op("&").Id(s).Index(jen.Id(i)))
