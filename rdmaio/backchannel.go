@@ -20,6 +20,9 @@ type BackchannelConfig struct {
 
 	// Retransmits is as in ClientConfig. Default 4; negative: never.
 	Retransmits int
+
+	// Events is told of Resent. What else happens its connections tell by the Config of their server.
+	Events func(Event)
 }
 
 // Backchannel makes reverse Calls to one client of a server, over whichever connection
@@ -30,6 +33,7 @@ type BackchannelConfig struct {
 type Backchannel struct {
 	wait   time.Duration
 	losses int
+	events func(Event)
 	xids   xids
 	again  atomic.Uint64
 
@@ -43,6 +47,7 @@ type Backchannel struct {
 func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 	b := &Backchannel{wait: 90 * time.Second, losses: 4, changed: make(chan struct{})}
 	if cfg != nil {
+		b.events = cfg.Events
 		if cfg.Wait != 0 {
 			b.wait = max(cfg.Wait, 0)
 		}
@@ -90,7 +95,7 @@ func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
 // Call makes a reverse RPC as Conn.Call does. Without a connection for as long as
 // BackchannelConfig.Wait, or until its context ends, the error is ErrNoClient.
 func (b *Backchannel) Call(ctx context.Context, call *Call) (*Reply, error) {
-	return retry(ctx, call, b, b.losses, &b.again)
+	return retry(ctx, call, b, b.losses, &b.again, b.events)
 }
 
 // Close ends the wait of Calls for a connection, and refuses further ones. Calls in

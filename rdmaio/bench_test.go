@@ -110,6 +110,20 @@ func benchmark(b *testing.B, h rdmaio.Handler, call *rdmaio.Call, n int64) {
 
 func BenchmarkCall128(b *testing.B) { benchmark(b, quick(nil), smallCall(), 0) }
 
+// BenchmarkCall128Events is a Call of which both sides tell; BenchmarkCall128 has nobody to tell.
+func BenchmarkCall128Events(b *testing.B) {
+	told := 0
+	c := plain(b, quick(nil), &rdmaio.Config{Events: func(rdmaio.Event) { told++ }})
+	call := smallCall()
+	b.ReportAllocs()
+	for xid := uint32(1); b.Loop(); xid++ {
+		again(b, c, call, xid)
+	}
+	if told < 4*b.N {
+		b.Errorf("%d events of %d Calls", told, b.N)
+	}
+}
+
 func BenchmarkWrite64K(b *testing.B) {
 	call := writeCall(0, 0, pattern(64<<10, 1))
 	call.ReplyBuf = make([]byte, 128)

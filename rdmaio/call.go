@@ -29,6 +29,7 @@ type Call struct {
 	ReplyBuf []byte
 
 	reply Reply
+	watch *CallEnd // nil: nobody is told
 }
 
 // Reply is the answer to a Call. It is valid until its Call is used again.
@@ -80,6 +81,14 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	if err := call.check(typeCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
+	if c.set.Events != nil {
+		return c.watched(ctx, call)
+	}
+	return c.exchange(ctx, call)
+}
+
+// exchange makes a Call.
+func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	fail := func(s *slot, err error) error {
 		e := &CallError{XID: call.xid(), Err: err}
 		if s != nil {
@@ -87,7 +96,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 		}
 		return e
 	}
-	s, err := c.slot(ctx)
+	s, err := c.slot(ctx, call)
 	if err != nil {
 		return nil, fail(nil, err)
 	}
@@ -113,6 +122,9 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 			}
 		}
 	}
+	if call.watch != nil {
+		call.watch.note(e)
+	}
 	// R90, R289, R303: first the keys end, then the memory is looked at.
 	if err := c.conclude(s); err != nil {
 		return nil, fail(s, err)
@@ -130,7 +142,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 }
 
 // slot waits for a free one.
-func (c *Conn) slot(ctx context.Context) (*slot, error) {
+func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -144,14 +156,7 @@ func (c *Conn) slot(ctx context.Context) (*slot, error) {
 	case s := <-c.slots:
 		return s, nil
 	default:
-	}
-	select {
-	case s := <-c.slots:
-		return s, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-c.ctx.Done():
-		return nil, c.Err()
+		return c.stalled(ctx, call)
 	}
 }
 

@@ -154,7 +154,15 @@ func (c *Client) XID() uint32 { return c.xids.next() }
 // Call makes an RPC as Conn.Call does, and waits for a connection where there is none. The
 // error is a *CallError; one for want of a connection also tells why the last try to make one failed.
 func (c *Client) Call(ctx context.Context, call *Call) (*Reply, error) {
-	return retry(ctx, call, c, c.cfg.Retransmits, &c.again)
+	return retry(ctx, call, c, c.cfg.Retransmits, &c.again, c.events())
+}
+
+// events is Config.Events.
+func (c *Client) events() func(Event) {
+	if c.cfg.Conn == nil {
+		return nil
+	}
+	return c.cfg.Conn.Events
 }
 
 // Stats returns the counts.

@@ -101,6 +101,13 @@ type Config struct {
 	// server posts two Receives for each of its Credits then.
 	Legacy bool
 
+	// Events is told what happens on the connections: for metrics, traces, a capture of RPC messages. It is called by
+	// whichever goroutine something happened on, by several at a time; of one connection ConnUp comes first and
+	// ConnDown last but for what ends with it, of one RPC the start before the end. It must return soon, and not
+	// panic: Calls wait for it. Messages that an Event points to must not be used afterwards. Of a Conn it may use
+	// Stats, Terms, RemoteAddr, Done and Err. nil, and the default: nobody, at no cost.
+	Events func(Event)
+
 	// Logger gets what a person may want to know about connections: what was refused, and why this side gave one
 	// up. Peers cause ten lines a second at most. What the provider finds is for the provider's own log. nil is silent.
 	Logger *slog.Logger

@@ -30,6 +30,8 @@ type Conn struct {
 	log     *slog.Logger // for what the peer can cause: shared.log, and its address
 	ends    *slog.Logger // likewise of shared.ends
 	terms   atomic.Pointer[header.Terms]
+	told    atomic.Int32  // what Config.Events was
+	waits   atomic.Uint64 // Calls that waited for a slot
 	start   time.Time
 
 	xids   xids
@@ -134,14 +136,17 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	}
 	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: newLimited(set.Logger), ends: newLimited(set.Logger)})
 	if err != nil {
+		set.failed(addr, false, err)
 		return nil, err
 	}
 	info, err := dev.Dial(ctx, addr, c.qp, set.params())
 	if err != nil {
+		set.failed(addr, false, err)
 		return nil, errors.Join(err, c.Close())
 	}
 	c.remote = info.RemoteAddr
 	c.agree(info.PrivateData)
+	c.up()
 	return c, nil
 }
 
@@ -225,6 +230,7 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	s := Stats{Stats: c.stats}
 	c.mu.Unlock()
+	s.Stalls += c.waits.Load()
 	s.Terms = c.Terms()
 	p := c.pool.Stats()
 	s.Registrations, s.Staged, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Staged, p.Regions, p.Buffers, p.BufferBytes

@@ -71,6 +71,12 @@
 // What a Request shows, and what its answer names, belongs to the other side
 // until the done function of Request.Reply ran.
 //
+// # Seeing what happens
+//
+// Stats of a Conn, Client and Server are counts; Config.Events is told of each connection, Call and Request, and of what goes
+// wrong, as it happens (the example of Config makes counters of it); Config.Logger gets what a person may want to
+// know. Every single verb is seen by package verbs/wrap/trace.
+//
 // # Goroutines
 //
 // A connection has none that stays. Whoever has an event (a Call, a completion, a

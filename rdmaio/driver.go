@@ -153,9 +153,12 @@ func (c *Conn) serve(rounds int) (more bool) {
 		c.look = c.look || again || c.await && !c.sendsArmed
 	}
 	c.running = false
-	c.stats = c.engine.Stats()
+	odd := c.count()
 	c.idle.Broadcast()
 	c.mu.Unlock()
+	if odd != nil {
+		c.set.Events(odd)
+	}
 	return false
 }
 
@@ -212,6 +215,7 @@ func (c *Conn) step(events []engine.Event) {
 		_ = c.qp.Disconnect() // has no way to fail that we could do anything about
 		c.ended(f.Fail)
 		c.cancel(f.Fail)
+		c.down()
 		c.desert(f.Fail)
 	}
 	for _, b := range f.Return {

@@ -61,6 +61,7 @@ type hoard struct {
 func (c *Conn) sink(q *engine.Request) {
 	if h := &c.hoard; len(h.waiting) > 0 || !c.affords(q) {
 		h.waiting = append(h.waiting, q)
+		c.hit(LimitMaxConnMemory)
 		return
 	}
 	c.allot(q)
@@ -78,6 +79,7 @@ func (c *Conn) affords(q *engine.Request) bool {
 func (c *Conn) allot(q *engine.Request) {
 	ev := engine.Event{Kind: engine.EventSink, Request: q}
 	if !c.shared.memory.take(q.SinkSize) {
+		c.hit(LimitMaxMemory)
 		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.SinkSize, c.set.MaxMemory)
 	} else if b, err := c.pool.Buffer(q.SinkSize); err != nil {
 		c.shared.memory.give(q.SinkSize)
@@ -119,6 +121,14 @@ func (c *Conn) desert(why error) {
 func (c *Conn) admit() (place chan struct{}, ok bool) {
 	if c.shared.handlers == nil {
 		return nil, true
+	}
+	select {
+	case c.ownPlace <- struct{}{}:
+		return c.ownPlace, true
+	case c.shared.handlers <- struct{}{}:
+		return c.shared.handlers, true
+	default:
+		c.hit(LimitMaxHandlers)
 	}
 	select {
 	case c.ownPlace <- struct{}{}:

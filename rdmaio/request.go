@@ -56,6 +56,7 @@ type Request struct {
 	held     bool // by a handler
 	done     func(error)
 	tap      func(*Message) // sees the answer before it goes; nil: none comes
+	watch    *ServeEnd      // nil: nobody is told
 	failed   error          // why another answer than the handler's is sent
 }
 
@@ -96,6 +97,9 @@ func (r *Request) Reply(m Message, done func(error)) {
 		seen := m // a copy, or every m would be on the heap
 		r.tap(&seen)
 	}
+	if r.watch != nil {
+		r.watch.Sent = m.bytes()
+	}
 	if err := r.plan(&m); err != nil {
 		r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
 		r.failed = err
@@ -112,6 +116,9 @@ func (r *Request) Drop(done func(error)) {
 	if r.first(done) {
 		if r.tap != nil {
 			r.tap(nil)
+		}
+		if r.watch != nil {
+			r.watch.Dropped = true
 		}
 		r.req.Answer.Drop = true
 		r.conn.post(engine.Event{Kind: engine.EventReply, Request: r.req})
@@ -220,6 +227,9 @@ func (c *Conn) deliver(q *engine.Request) {
 	for _, p := range q.Placed {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
 	}
+	if c.set.Events != nil {
+		r.served()
+	}
 	if !c.set.Blocking {
 		c.handle(r)
 		return
@@ -255,6 +265,7 @@ func (c *Conn) handle(r *Request) {
 // release gives back what a Request had.
 func (c *Conn) release(q *engine.Request) {
 	r, _ := q.Owner.(*Request)
+	c.refusedCall(q)
 	if r == nil {
 		return // refused before it had anything
 	}
@@ -285,6 +296,9 @@ func (c *Conn) release(q *engine.Request) {
 	}
 	r.req, r.Message, r.Placed, r.regions, r.sink, r.long = nil, nil, nil, nil, nil, nil
 	if r.held {
+		if r.watch != nil {
+			r.watch.over(err)
+		}
 		r.done(err)
 		c.over()
 	}

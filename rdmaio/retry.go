@@ -21,11 +21,11 @@ type source interface {
 // the same XID, and with keys of the new connection only, since Conn.Call registers anew (RFC 8166
 // §3.3.3; R284, R286). losses is how many lost connections a Call that was sent survives; again counts those that
 // were sent anew, and not those that only waited for a credit where the connection was lost.
-func retry(ctx context.Context, call *Call, src source, losses int, again *atomic.Uint64) (*Reply, error) {
+func retry(ctx context.Context, call *Call, src source, losses int, again *atomic.Uint64, events func(Event)) (*Reply, error) {
 	if err := call.check(typeCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
-	sent := false
+	sent, before := false, error(nil)
 	for {
 		c, err := src.acquire(ctx)
 		if err != nil {
@@ -37,6 +37,9 @@ func retry(ctx context.Context, call *Call, src source, losses int, again *atomi
 		failed := errors.As(err, &ce)
 		if sent && (!failed || ce.MayHaveRun) {
 			again.Add(1)
+			if events != nil {
+				events(&Resent{RPC: c.rpcOf(call.Inline), Reason: before})
+			}
 		}
 		if !failed {
 			return reply, err
@@ -45,7 +48,7 @@ func retry(ctx context.Context, call *Call, src source, losses int, again *atomi
 			sent = true
 			losses--
 		}
-		ce.MayHaveRun = sent
+		ce.MayHaveRun, before = sent, ce.Err
 		if c.Err() == nil || losses < 0 || lasting(ce.Err) {
 			return nil, ce
 		}

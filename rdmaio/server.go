@@ -123,6 +123,9 @@ func (s *Server) trim(ctx context.Context) {
 func (s *Server) open() (*Conn, error) {
 	if n := s.opened.Add(1); n > int64(s.set.MaxConns) {
 		s.opened.Add(-1)
+		if s.set.Events != nil {
+			s.set.Events(&LimitHit{Limit: LimitMaxConns})
+		}
 		return nil, fmt.Errorf("rdmaio: there are %d connections, Config.MaxConns allows no more", s.set.MaxConns)
 	}
 	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, &s.shared)
@@ -139,6 +142,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	c, err := s.open()
 	if err != nil {
 		s.rejected.Add(1)
+		s.set.failed(req.RemoteAddr(), true, err)
 		log.Warn("rdmaio: no resources for a connection", "reason", err)
 		reject(log, req)
 		return
@@ -148,9 +152,11 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	c.agree(req.PrivateData())
 	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
 		s.rejected.Add(1)
+		s.set.failed(c.remote, true, err)
 		log.Debug("rdmaio: accept", "reason", err)
 		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
 	} else {
+		c.up()
 		s.add(c)
 		select {
 		case <-c.Done():

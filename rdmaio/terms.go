@@ -57,6 +57,9 @@ func (c *Conn) SetTerms(t Terms) error {
 		RemoteInvalidate: c.terms.Load().RemoteInvalidate,
 		Reads:            t.Reads, NoReadChunks: t.NoReadChunks,
 	})
+	if c.set.Events != nil {
+		c.set.Events(&TermsSet{Conn: c, Terms: c.Terms()})
+	}
 	return nil
 }
 

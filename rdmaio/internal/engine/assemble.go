@@ -17,6 +17,7 @@ func (e *Engine) sink(r *Request, err error) {
 		e.fetched(r, err)
 		return
 	case err != nil: // R125: the peer is told
+		r.Refused = err
 		e.refuse(r, header.ErrChunk)
 		return
 	}
@@ -112,6 +113,7 @@ func (e *Engine) complete(r *Request) {
 	}
 	if f := head(r.Message, r.XID, header.Call); f != nil {
 		e.fault(f)
+		r.Refused = f
 		e.refuse(r, header.ErrChunk)
 		return
 	}

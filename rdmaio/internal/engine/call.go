@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
@@ -18,12 +19,13 @@ type Call struct {
 	Owner   any
 
 	Err       error
-	Sent      bool     // the peer may have it
-	Reply     []byte   // inline reply; nil with LongReply
-	LongReply int      // bytes of the reply chunk that hold the reply
-	Used      []uint64 // bytes in each write chunk
-	Ended     uint32   // the key in Lists that the peer ended with its Reply; 0: none
-	Padding   Padding  // of Reply
+	Sent      bool          // the peer may have it
+	Waited    time.Duration // from EventCall until it was sent, or ended
+	Reply     []byte        // inline reply; nil with LongReply
+	LongReply int           // bytes of the reply chunk that hold the reply
+	Used      []uint64      // bytes in each write chunk
+	Ended     uint32        // the key in Lists that the peer ended with its Reply; 0: none
+	Padding   Padding       // of Reply
 }
 
 // Padding is that of a message which came as RDMA_MSGP; there is none if Align is 0.

@@ -93,6 +93,7 @@ type Stats struct {
 	ZeroGrants     uint64 // grants of 0, taken as 1
 	OverGrants     uint64 // grants over what was asked for, cut
 	Dones          uint64 // RDMA_DONE messages sent, or received where one was due
+	Stalls         uint64 // our Calls that had to wait: for a credit, for room in the send queue, for others before them
 	RemoteEnds     uint64 // keys ended by a Reply: those of the requester, by the responder
 
 	// State.

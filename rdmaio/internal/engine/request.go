@@ -28,6 +28,9 @@ type Request struct {
 	// Err is, with Release, why the answer was not sent; nil if it was.
 	Err error
 
+	// Refused is, with Release, why a Call was answered by RDMA_ERROR that was not delivered.
+	Refused error
+
 	hdr  header.Message
 	plan chunk.Plan
 	recv int    // its Receive, until that is posted again

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -15,7 +16,8 @@ import (
 // Call that was cancelled: its credit is the peer's until the Reply (R135).
 type pending struct {
 	xid  uint32
-	call *Call // nil once cancelled
+	call *Call         // nil once cancelled
+	at   time.Duration // when it came
 	sent bool
 	got  bool     // its Reply came, and what that has by read chunk is being read
 	turn uint64   // its place in the line for the send queue
@@ -33,6 +35,7 @@ func (p *pending) offered(key uint32) bool {
 // call takes a Call: it goes out when it has a credit.
 func (e *Engine) call(c *Call) {
 	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.Ended, c.Padding = nil, false, nil, 0, c.Used[:0], 0, Padding{}
+	c.Waited = 0
 	switch {
 	case !e.open:
 		e.done(c, e.ended)
@@ -47,7 +50,7 @@ func (e *Engine) call(c *Call) {
 	} else {
 		p = new(pending)
 	}
-	*p = pending{xid: c.XID, call: c, turn: e.line()}
+	*p = pending{xid: c.XID, call: c, at: e.now, turn: e.line()}
 	e.table[c.XID] = p
 	e.waiting.push(p)
 }
@@ -69,6 +72,9 @@ func (e *Engine) sendCall(p *pending) {
 		return
 	}
 	p.sent, c.Sent = true, true
+	if c.Waited = e.now - p.at; c.Waited > 0 {
+		e.stats.Stalls++
+	}
 	e.credit.Sent()
 	e.ours.Calls++
 	e.stats.Sent++
@@ -84,6 +90,7 @@ func (e *Engine) cancel(xid uint32, c *Call) {
 	}
 	p.call = nil
 	if !p.sent {
+		c.Waited = e.now - p.at
 		e.waiting.remove(func(q *pending) bool { return q == p })
 		e.drop(p)
 		e.done(c, nil) // the caller knows why

@@ -31,6 +31,7 @@ func (e *Engine) request(r *Request, i int, f *header.Fault) {
 		if f.Code == header.FaultVersion {
 			code = header.ErrVers // R114
 		}
+		r.Refused = f
 		e.refuse(r, code)
 		return
 	}

@@ -1,0 +1,290 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// diary keeps what Config.Events is told, and checks its order.
+type diary struct {
+	t  *testing.T
+	mu sync.Mutex
+
+	list []string // kinds, as they came
+	conn map[*rdmaio.Conn]string
+	open map[rdmaio.RPC]string
+	sum  rdmaio.PeerFaults
+	ends []rdmaio.CallEnd
+	done []rdmaio.ServeEnd
+	why  []error // of Refusal, ConnFailed, ConnDown and Resent
+	hits map[rdmaio.Limit]int
+}
+
+func newDiary(t *testing.T) *diary {
+	return &diary{t: t, conn: map[*rdmaio.Conn]string{}, open: map[rdmaio.RPC]string{}, hits: map[rdmaio.Limit]int{}}
+}
+
+func (d *diary) add(e rdmaio.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kind := strings.TrimPrefix(fmt.Sprintf("%T", e), "*rdmaio.")
+	if e.String() == "" || strings.Contains(e.String(), "%!") {
+		d.t.Errorf("%s says %q", kind, e)
+	}
+	d.list = append(d.list, kind)
+	of := func(c *rdmaio.Conn) {
+		if d.conn[c] == "" {
+			d.t.Errorf("%v: of a connection that is not up", e)
+		}
+	}
+	starts := func(r rdmaio.RPC, what string) {
+		of(r.Conn)
+		if d.open[r] != "" {
+			d.t.Errorf("%v: it was begun before", e)
+		}
+		d.open[r] = what
+	}
+	ends := func(r rdmaio.RPC, what string) {
+		if d.open[r] != what {
+			d.t.Errorf("%v: it was not begun, but %q", e, d.open[r])
+		}
+		delete(d.open, r)
+	}
+	switch e := e.(type) {
+	case *rdmaio.ConnUp:
+		if d.conn[e.Conn] != "" || e.Terms != e.Conn.Terms() {
+			d.t.Errorf("%v: it was %s", e, d.conn[e.Conn])
+		}
+		d.conn[e.Conn] = "up"
+	case *rdmaio.ConnDown:
+		if d.conn[e.Conn] != "up" || e.Reason == nil {
+			d.t.Errorf("%v: it was %s", e, d.conn[e.Conn])
+		}
+		d.conn[e.Conn] = "down"
+		d.why = append(d.why, e.Reason)
+	case *rdmaio.ConnFailed:
+		d.why = append(d.why, e.Reason)
+	case *rdmaio.CallStart:
+		starts(e.RPC, "call")
+	case *rdmaio.CallEnd:
+		ends(e.RPC, "call")
+		d.ends = append(d.ends, *e)
+	case *rdmaio.ServeStart:
+		starts(e.RPC, "serve")
+	case *rdmaio.ServeEnd:
+		ends(e.RPC, "serve")
+		d.done = append(d.done, *e)
+	case *rdmaio.Refusal:
+		of(e.Conn)
+		d.why = append(d.why, e.Reason)
+	case *rdmaio.Resent:
+		of(e.Conn)
+		d.why = append(d.why, e.Reason)
+	case *rdmaio.LimitHit:
+		d.hits[e.Limit]++
+	case *rdmaio.PeerFaults:
+		of(e.Conn)
+		d.sum.Dropped += e.Dropped
+		d.sum.Excess += e.Excess
+		d.sum.Faults += e.Faults
+		d.sum.ZeroGrants += e.ZeroGrants
+		d.sum.OverGrants += e.OverGrants
+	}
+}
+
+// count is how many events of a kind there were.
+func (d *diary) count(kind string) (n uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, k := range d.list {
+		if k == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// Both sides tell of calls of all shapes what they are, and the numbers are those of Stats.
+func TestEvents(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		there, here := newDiary(t), newDiary(t)
+		store := &file{t: t, data: pattern(9000, 1)}
+		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			if r.Message[3] == 9 {
+				r.Drop(nil)
+				return
+			}
+			store.ServeRPC(r)
+		}), &rdmaio.Config{Events: there.add, MaxChunks: 1})
+		c := w.dial(&rdmaio.Config{Events: here.add})
+		call := func(call *rdmaio.Call) error {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			if call.Inline[3] == 9 {
+				time.AfterFunc(20*time.Millisecond, cancel)
+			}
+			_, err := c.Call(ctx, call)
+			return err
+		}
+		two := writeCall(5, 0, pattern(2000, 1))
+		again := two.Items[0]
+		again.Position, again.Inline = again.Position+2000, len(two.Inline)
+		two.Items = append(two.Items, again) // more than the server takes
+		for i, tt := range []struct {
+			call     *rdmaio.Call
+			fails    bool
+			sent     int
+			received int
+			reads    int
+			writes   int
+			placed   int
+		}{
+			{call: nullCall(1, 40), sent: 40, received: 24},
+			{call: writeCall(2, 0, pattern(5000, 2)), sent: 0, reads: 1, placed: 1},
+			{call: readCall(3, 0, make([]byte, 8000)), writes: 1},
+			{call: two, reads: 2, fails: true},
+			{call: nullCall(9, 40), sent: 40, fails: true},
+		} {
+			err := call(tt.call)
+			e := here.ends[i]
+			if (err != nil) != tt.fails || e.Err != err || e.ReadChunks != tt.reads || e.WriteChunks != tt.writes || e.Took <= 0 || (e.Reply == nil) != tt.fails {
+				t.Errorf("%d: %v; %+v", i, err, e)
+			}
+			if tt.sent != 0 && e.Sent != tt.sent || tt.received != 0 && e.Received != tt.received {
+				t.Errorf("%d: %d bytes sent, %d received, want %d and %d", i, e.Sent, e.Received, tt.sent, tt.received)
+			}
+		}
+		if err := c.SetTerms(c.Terms()); err != nil {
+			t.Fatal(err)
+		}
+		stats := c.Stats()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		conns := s.Conns() // it may be there for a moment yet
+		var served rdmaio.Stats
+		if len(conns) > 0 {
+			served = conns[0].Stats()
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if len(there.done) == 4 {
+			for i, e := range there.done[:3] {
+				if e.Received != here.ends[i].Sent || e.Sent != here.ends[i].Received || e.Took <= 0 || e.Err != nil || e.Dropped || (i == 1) != (e.Placed == 1) {
+					t.Errorf("%d: served as %+v, called as %+v", i, e, here.ends[i])
+				}
+			}
+			if !there.done[3].Dropped {
+				t.Errorf("dropped: %+v", there.done[3])
+			}
+		}
+		want := strings.Fields("ConnUp CallStart CallEnd CallStart CallEnd CallStart CallEnd CallStart CallEnd CallStart CallEnd TermsSet ConnDown")
+		if diff := cmp.Diff(want, here.list); diff != "" {
+			t.Errorf("the client (-want +got)\n%s", diff)
+		}
+		got := slices.DeleteFunc(slices.Clone(there.list), func(s string) bool { return s == "PeerFaults" })
+		want = strings.Fields("ConnUp ServeStart ServeEnd ServeStart ServeEnd ServeStart ServeEnd Refusal ServeStart ServeEnd ConnDown")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the server (-want +got)\n%s", diff)
+		}
+		var fault *rdmaio.Fault
+		if !errors.As(there.why[0], &fault) || !errors.Is(here.why[0], rdmaio.ErrClosed) {
+			t.Errorf("the refusal said %v, the client's end %v", there.why[0], here.why)
+		}
+		if stats.Calls != 5 || stats.Replies != 3 || stats.Errors != 1 {
+			t.Errorf("%+v", stats)
+		}
+		if there.sum.Faults != 1 || there.sum.Dropped != 1 || len(conns) > 0 && served.Faults != 1 {
+			t.Errorf("faults of the client: %+v", there.sum)
+		}
+	})
+}
+
+// With one credit all Calls but one wait, and the numbers agree with Stats however many come at a time.
+func TestEventsOfWaiting(t *testing.T) {
+	w := newWorld(t)
+	there, here := newDiary(t), newDiary(t)
+	w.serve(&file{t: t, data: pattern(9000, 1)}, &rdmaio.Config{Credits: 1, Events: there.add, Blocking: true, MaxHandlers: 1, MaxConnMemory: 1})
+	c := w.dial(&rdmaio.Config{Credits: 2, Events: here.add})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for k := range 20 {
+				if _, err := c.Call(context.Background(), writeCall(uint32(100*i+k), 0, pattern(3000, 1))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	waited := uint64(0)
+	for _, e := range here.ends {
+		if e.Waited > 0 {
+			waited++
+		}
+		if e.Waited > e.Took {
+			t.Errorf("it waited %v of %v", e.Waited, e.Took)
+		}
+	}
+	s := c.Stats()
+	if waited == 0 || s.Stalls < waited || here.hits[rdmaio.LimitCredits] == 0 {
+		t.Errorf("%d Calls waited, Stats has %d, LimitHit %v", waited, s.Stalls, here.hits)
+	}
+	if n := here.count("CallEnd"); n != 160 || s.Replies != n || there.count("ServeEnd") != n {
+		t.Errorf("%d Calls ended, %d were served, Stats has %d", n, there.count("ServeEnd"), s.Replies)
+	}
+}
+
+// What does not come about is told, too.
+func TestEventsOfFailures(t *testing.T) {
+	w := newWorld(t)
+	there, here := newDiary(t), newDiary(t)
+	cfg := &rdmaio.Config{Events: here.add}
+	if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", cfg); err == nil || !errors.Is(err, here.why[0]) {
+		t.Errorf("the error was %v, the event %v", err, here.why)
+	}
+	entered := make(chan *rdmaio.Request, 1)
+	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { entered <- r }), &rdmaio.Config{MaxConns: 1, Events: there.add, MaxMemory: 1})
+	client, err := rdmaio.NewClient(w.client, w.addr, &rdmaio.ClientConfig{Conn: least(cfg), MinBackoff: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	result := make(chan error, 1)
+	go func() { _, err := client.Call(context.Background(), nullCall(1, 40)); result <- err }()
+	first := <-entered
+	if _, err := rdmaio.Dial(context.Background(), w.client, w.addr, nil); err == nil {
+		t.Error("a second connection was made")
+	}
+	if there.hits[rdmaio.LimitMaxConns] != 1 || there.count("ConnFailed") != 1 {
+		t.Errorf("LimitHit %v, %v", there.hits, there.list)
+	}
+	go s.Conns()[0].Close() // the Call is lost, and made again
+	first.Drop(nil)
+	again := <-entered
+	again.Reply(rdmaio.Message{Inline: rpcReply(again.Message)}, nil)
+	if err := <-result; err != nil {
+		t.Fatal(err)
+	}
+	if n := here.count("Resent"); n != 1 || client.Stats().Retransmissions != n {
+		t.Errorf("%d Calls sent again, Stats has %d", n, client.Stats().Retransmissions)
+	}
+	var peer *rdmaio.PeerError
+	if _, err := client.Call(context.Background(), writeCall(2, 0, pattern(5000, 1))); !errors.As(err, &peer) {
+		t.Errorf("a Call beyond MaxMemory: %v", err)
+	}
+	if there.hits[rdmaio.LimitMaxMemory] != 1 || !errors.Is(there.why[len(there.why)-1], rdmaio.ErrMemory) {
+		t.Errorf("LimitHit %v, %v", there.hits, there.why)
+	}
+}

@@ -1,0 +1,78 @@
+package rdmaio_test
+
+import (
+	"context"
+	"expvar"
+	"fmt"
+	"log"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// Counters of a server out of its events, as expvar shows them at /debug/vars. Published by expvar.NewMap they would be
+// those of the whole program. Errors end the program, to be short.
+func ExampleConfig_events() {
+	must := func(err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	vars := new(expvar.Map)
+	count := func(e rdmaio.Event) {
+		switch e := e.(type) {
+		case *rdmaio.ConnUp:
+			vars.Add("connections", 1)
+		case *rdmaio.ConnDown:
+			vars.Add("connections", -1)
+		case *rdmaio.ServeStart:
+			vars.Add("in_progress", 1)
+		case *rdmaio.ServeEnd:
+			vars.Add("in_progress", -1)
+			vars.Add(fmt.Sprintf("calls_of_procedure_%d", e.Procedure), 1)
+			vars.Add("bytes_received", int64(e.Received))
+			vars.Add("bytes_sent", int64(e.Sent))
+			vars.AddFloat("seconds", e.Took.Seconds())
+			if e.Err != nil {
+				vars.Add("failed", 1)
+			}
+		case *rdmaio.Refusal, *rdmaio.PeerFaults, *rdmaio.ConnFailed, *rdmaio.LimitHit:
+			log.Println(e) // rare, and worth a line
+		}
+	}
+
+	ctx := context.Background()
+	net := mem.New(nil)
+	dev, err := net.Open("both", nil)
+	must(err)
+	defer dev.Close()
+	server, err := rdmaio.Listen(ctx, dev, "here", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		xid, _, _ := oncrpc.Peek(r.Message)
+		reply, err := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)
+		must(err)
+		r.Reply(rdmaio.Message{Inline: reply}, nil)
+	}), &rdmaio.Config{Events: count})
+	must(err)
+	client, err := rdmaio.Dial(ctx, dev, server.Addr(), nil)
+	must(err)
+	for proc := range uint32(3) {
+		call, err := oncrpc.NewCall(client.XID(), 100003, 3, proc/2, oncrpc.None()).AppendBinary(nil)
+		must(err)
+		_, err = client.Call(ctx, &rdmaio.Call{Message: rdmaio.Message{Inline: call}})
+		must(err)
+	}
+	must(client.Close())
+	must(server.Close())
+
+	for _, name := range []string{"connections", "in_progress", "calls_of_procedure_0", "calls_of_procedure_1", "bytes_received", "bytes_sent"} {
+		fmt.Println(name, vars.Get(name))
+	}
+	// Output:
+	// connections 0
+	// in_progress 0
+	// calls_of_procedure_0 2
+	// calls_of_procedure_1 1
+	// bytes_received 120
+	// bytes_sent 72
+}
