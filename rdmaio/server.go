@@ -197,8 +197,8 @@ func (s *Server) add(c *Conn) {
 	s.conns[c] = struct{}{}
 	draining := s.draining
 	s.mu.Unlock()
-	if draining { // it came while Shutdown began
-		c.retire()
+	if draining && c.retire() { // it came while Shutdown began
+		c.retired()
 	}
 }
 

@@ -20,8 +20,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining = true
 	s.mu.Unlock()
 	conns := s.Conns()
+	var idle []*Conn
 	for _, c := range conns {
-		c.retire()
+		if c.retire() {
+			idle = append(idle, c)
+		}
+	}
+	for _, c := range idle {
+		c.retired()
 	}
 	for i, c := range conns {
 		select {
@@ -36,16 +42,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// retire closes the connection when handlers have answered the Calls that they have now, and gives them no others.
-func (c *Conn) retire() {
+// retire gives handlers no more Calls, and reports whether they have none now; else the last to be answered ends the connection.
+func (c *Conn) retire() (idle bool) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.draining = true
-	idle := c.busy == 0
-	c.mu.Unlock()
-	if idle {
-		c.post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
-	}
+	return c.busy == 0
 }
+
+// retired ends the connection when what was answered is sent.
+func (c *Conn) retired() { c.post(engine.Event{Kind: engine.EventRetire, Err: ErrClosed}) }
 
 // begin counts a Request that a handler gets; false if it is to get none.
 func (c *Conn) begin() bool {
@@ -65,6 +71,6 @@ func (c *Conn) over() {
 	last := c.draining && c.busy == 0
 	c.mu.Unlock()
 	if last {
-		c.post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
+		c.retired()
 	}
 }

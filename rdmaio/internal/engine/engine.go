@@ -25,14 +25,15 @@ var (
 
 // Engine is the state of one connection. It is for one goroutine at a time.
 type Engine struct {
-	cfg   Config
-	codec header1.Codec
-	eff   Effects
-	now   time.Duration
-	open  bool
-	ended error // why it no longer is
-	terms header.Terms
-	stats Stats
+	cfg     Config
+	codec   header1.Codec
+	eff     Effects
+	now     time.Duration
+	open    bool
+	ended   error // why it no longer is
+	retired error // why it is to be no longer, once all is sent
+	terms   header.Terms
+	stats   Stats
 
 	// Counts of our Calls, and of the peer's: which of the two is forward is a matter of the role.
 	ours, theirs *Flow
@@ -121,7 +122,10 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.event(&events[i])
 	}
 	e.pump()
-	e.eff.Await = e.awaited > 0 || e.stuck
+	if e.retired != nil && e.chains.len() == 0 && e.answers.len() == 0 {
+		e.end(e.retired)
+	}
+	e.eff.Await = e.open && (e.awaited > 0 || e.stuck || e.retired != nil)
 	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
 		e.wake(e.chains.at(0).deadline)
 	}
@@ -187,6 +191,8 @@ func (e *Engine) event(ev *Event) {
 		}
 	case EventBroken, EventClose:
 		e.end(ev.Err)
+	case EventRetire:
+		e.retired = ev.Err
 	}
 }
 
