@@ -32,6 +32,7 @@ type driver struct {
 	busy    int // Requests delivered and not released
 
 	draining bool // and there are to be no more
+	heard    bool // there were some
 	stats    engine.Stats
 
 	// The runner's.

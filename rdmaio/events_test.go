@@ -225,7 +225,11 @@ func TestEvents(t *testing.T) {
 func TestEventsOfWaiting(t *testing.T) {
 	w := newWorld(t)
 	there, here := newDiary(t), newDiary(t)
-	w.serve(&file{t: t, data: pattern(9000, 1)}, &rdmaio.Config{Credits: 1, Events: there.add, Blocking: true, MaxHandlers: 1, MaxConnMemory: 1})
+	store := &file{t: t, data: pattern(9000, 1)}
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		time.Sleep(100 * time.Microsecond) // so that others come meanwhile
+		store.ServeRPC(r)
+	}), &rdmaio.Config{Credits: 1, Events: there.add, Blocking: true})
 	c := w.dial(&rdmaio.Config{Credits: 2, Events: here.add})
 	var wg sync.WaitGroup
 	for i := range 8 {

@@ -31,7 +31,7 @@ type Server struct {
 	rejected atomic.Uint64
 
 	mu       sync.Mutex
-	conns    map[*Conn]struct{}
+	conns    map[*Conn]bool // whether each was set up; else it is being
 	draining bool
 	errs     []error // of connections' Close
 
@@ -55,7 +55,7 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{dev: dev, set: set, log: newLimited(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]struct{})}
+	s := &Server{dev: dev, set: set, log: newLimited(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool)}
 	s.taking, s.stop = context.WithCancelCause(run)
 	s.shared.log, s.shared.ends = s.log, newLimited(set.Logger)
 	s.shared.memory.most = int64(set.MaxMemory)
@@ -150,6 +150,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	defer s.opened.Add(-1)
 	c.remote, c.log, c.ends = req.RemoteAddr(), log, s.shared.ends.With("peer", req.RemoteAddr())
 	c.agree(req.PrivateData())
+	s.list(c, false)
 	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
 		s.rejected.Add(1)
 		s.set.failed(c.remote, true, err)
@@ -157,7 +158,8 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
 	} else {
 		c.up()
-		s.add(c)
+		s.accepted.Add(1)
+		s.list(c, true)
 		select {
 		case <-c.Done():
 		case <-ctx.Done():
@@ -179,22 +181,24 @@ func reject(log *slog.Logger, req verbs.ConnRequest) {
 	}
 }
 
-// Conns returns the connections there are now, in no order.
+// Conns returns the connections there are now, in no order: those that were set up. The client of one may know that a moment before
+// the server does; one on which a handler got a Call is there in any case.
 func (s *Server) Conns() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*Conn, 0, len(s.conns))
-	for c := range s.conns {
-		all = append(all, c)
+	for c, up := range s.conns {
+		if up || c.used() {
+			all = append(all, c)
+		}
 	}
 	return all
 }
 
-// add lists a connection that was set up.
-func (s *Server) add(c *Conn) {
-	s.accepted.Add(1)
+// list lists a connection; up says that it was set up.
+func (s *Server) list(c *Conn, up bool) {
 	s.mu.Lock()
-	s.conns[c] = struct{}{}
+	s.conns[c] = up
 	draining := s.draining
 	s.mu.Unlock()
 	if draining && c.retire() { // it came while Shutdown began
@@ -226,9 +230,7 @@ type ServerStats struct {
 
 // Stats returns the counts. Those of a connection are its own.
 func (s *Server) Stats() ServerStats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.conns), Memory: s.shared.memory.used.Load()}
+	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.Conns()), Memory: s.shared.memory.used.Load()}
 }
 
 // Close stops listening and closes all connections as Conn.Close does, whose

@@ -18,14 +18,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.ln.Close()
 	s.mu.Lock()
 	s.draining = true
-	s.mu.Unlock()
-	conns := s.Conns()
-	var idle []*Conn
-	for _, c := range conns {
+	var conns, idle []*Conn
+	for c := range s.conns { // also those being set up: their clients may know, and call, before us
+		conns = append(conns, c)
 		if c.retire() {
 			idle = append(idle, c)
 		}
 	}
+	s.mu.Unlock()
 	for _, c := range idle {
 		c.retired()
 	}
@@ -61,7 +61,15 @@ func (c *Conn) begin() bool {
 		return false
 	}
 	c.busy++
+	c.heard = true
 	return true
+}
+
+// used reports whether a handler ever got a Call.
+func (c *Conn) used() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard
 }
 
 // over counts a Request that no handler has any more.

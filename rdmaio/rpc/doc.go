@@ -1,7 +1,8 @@
 // Package rpc calls and serves the procedures of RPC programs over rdmaio: what stands between the
 // types that xdrgen makes and the messages that rdmaio carries.
 //
-// A program's version is an [oncrpc.Program], whose parts generated packages have:
+// A program's version is an [oncrpc.Program], whose parts generated packages have. The constants are called
+// Program and ProgramV1, or as the .bind file renames them; there is no DDPBindings where that makes nothing eligible for RDMA:
 //
 //	var storeV1 = oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
 //
@@ -16,6 +17,8 @@
 //	svc := rpc.NewService(storeV1)
 //	rpc.Handle(svc, store.ProcWrite, func(r *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error { ... })
 //	server, err := rdmaio.Listen(ctx, dev, addr, rpc.NewHandler(nil, svc), nil)
+//
+// Arguments and results that are no types of the .x file's own are those of package oncrpc: Void, Uint32 and so on.
 //
 // # Bulk data
 //
