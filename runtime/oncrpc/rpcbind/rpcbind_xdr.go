@@ -59,15 +59,18 @@ func (v *String) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *String) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -194,15 +197,18 @@ func (v *Done) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Done) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.
@@ -323,15 +329,18 @@ func (v *Mapping) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b.
+// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
 func (v *Mapping) AppendBinary(b []byte) ([]byte, error) {
-	off := len(b)
-	b = xdr.Grow(b, v.XDRSize())
-	end, err := v.PutXDR(nil, b, off)
-	if err != nil {
-		return b[:off], err
+	room := b[:cap(b)]
+	end, err := v.PutXDR(nil, room, len(b))
+	if err == xdr.Full() {
+		room = xdr.Grow(b, v.XDRSize())
+		end, err = v.PutXDR(nil, room, len(b))
 	}
-	return b[:end], nil
+	if err != nil {
+		return b, err
+	}
+	return room[:end], nil
 }
 
 // MarshalBinary returns the encoding of v.

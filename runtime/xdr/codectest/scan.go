@@ -41,14 +41,14 @@ func sameScan(t *Type, in []byte, n int, decoded error, v reflect.Value, lists [
 		}
 		if err := s.Err(); err != nil {
 			if err := sameError(decoded, err); err != nil {
-				return fmt.Errorf("Err after %s: %w", l.Method, err)
+				return fmt.Errorf("after %s Err: %w", l.Method, err)
 			}
 		}
 	}
 	for range 2 { // it says the same again
 		got, err := s.End()
 		if e := sameError(decoded, err); e != nil || err == nil && got != n {
-			return fmt.Errorf("End: %d, %v; decoded %d, %v", got, err, n, decoded)
+			return fmt.Errorf("at its end %d, %v; decoded %d, %v", got, err, n, decoded)
 		}
 	}
 	return sameError(decoded, s.Err())

@@ -65,9 +65,9 @@ func TestScanCanaries(t *testing.T) {
 		"value":      "V: element 0",
 		"short":      "V: 1 elements of 2",
 		"again":      "begun again: V: element 1",
-		"length":     "End: 0",
-		"suspicious": "Err after V",
-		"silent":     "End: 6, <nil>",
+		"length":     "at its end 0",
+		"suspicious": "after V Err: ",
+		"silent":     "at its end 6, <nil>",
 		"endless":    "begun again: V: no end",
 	} {
 		typ := &Type{
