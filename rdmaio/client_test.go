@@ -20,9 +20,8 @@ import (
 // having been executed or not.
 type breaker struct {
 	file
-	server *rdmaio.Server
-	ends   int  // of connections, to come
-	after  bool // when the Call has been executed
+	ends  int  // of connections, to come
+	after bool // when the Call has been executed
 
 	mu   sync.Mutex
 	xids []uint32 // of the Calls received
@@ -43,10 +42,7 @@ func (b *breaker) ServeRPC(r *rdmaio.Request) {
 	b.wg.Add(1)
 	go func() { // the connection has to end first, else the Reply gets out
 		defer b.wg.Done()
-		for _, c := range b.server.Conns() {
-			b.wg.Add(1)
-			go func() { defer b.wg.Done(); _ = c.Close() }()
-		}
+		b.wg.Go(func() { _ = r.Conn().Close() })
 		<-r.Context().Done()
 		m := rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}
 		if b.after {
@@ -67,7 +63,7 @@ func (b *breaker) received() int {
 func (w *world) breaks(ends int, after bool) *breaker {
 	b := &breaker{file: file{t: w.t}, ends: ends, after: after}
 	w.t.Cleanup(b.wg.Wait)
-	b.server = w.serve(b, nil)
+	w.serve(b, nil)
 	return b
 }
 

@@ -45,7 +45,7 @@ func TestDrop(t *testing.T) {
 		again(t, c, smallCall(), xid) // by the other credit
 	}
 	counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 1 && st.Granted == 2 })
-	counts(t, s.Conns()[0], func(st *rdmaio.Stats) bool {
+	counts(t, serverConn(t, s), func(st *rdmaio.Stats) bool {
 		return st.InFlight == 0 && st.PostedRecvs == 2 && st.Dropped == 1 && st.Excess == 0
 	})
 	cancel()
@@ -109,7 +109,7 @@ func TestHandlerPanics(t *testing.T) {
 			}), &rdmaio.Config{Blocking: mode == "blocking", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			c := w.dial(nil)
 			again(t, c, smallCall(), 1)
-			conn := s.Conns()[0]
+			conn := serverConn(t, s)
 			_, err := c.Call(context.Background(), writeCall(2, 0, make([]byte, 5000)))
 			if mode != "answered before" && err == nil {
 				t.Error("the Call went well")

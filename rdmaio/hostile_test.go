@@ -199,7 +199,7 @@ func TestErrorFlood(t *testing.T) {
 		if _, err := honest.Call(context.Background(), nullCall(1, 40)); err != nil {
 			t.Fatal(err)
 		}
-		mine := s.Conns()[0]
+		mine := serverConn(t, s)
 		p := w.rawTo(t)
 		var theirs *rdmaio.Conn
 		for _, c := range s.Conns() {

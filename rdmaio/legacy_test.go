@@ -139,13 +139,13 @@ func legacyBusy(t *testing.T, w *world) {
 		}()
 	}
 	wg.Wait()
-	for _, conn := range []*rdmaio.Conn{c, s.Conns()[0]} {
+	for _, conn := range []*rdmaio.Conn{c, serverConn(t, s)} {
 		counts(t, conn, func(st *rdmaio.Stats) bool {
 			return st.Calls == callers*each && st.Dones > 0 && st.DonesDue == 0 && st.InFlight == 0 && st.Waiting == 0 &&
 				st.Faults+st.Dropped+st.Errors+st.Excess == 0
 		})
 	}
-	if a, b := c.Stats().Dones, s.Conns()[0].Stats().Dones; a != b {
+	if a, b := c.Stats().Dones, serverConn(t, s).Stats().Dones; a != b {
 		t.Errorf("%d DONEs sent, %d received", a, b)
 	}
 }
@@ -161,7 +161,7 @@ func TestLegacyNoDone(t *testing.T) {
 	if got := p.Message(2 * time.Second); len(got) < 28+24 || got[19] != 1 {
 		t.Fatalf("reply %x", got)
 	}
-	conn := s.Conns()[0]
+	conn := serverConn(t, s)
 	if err := <-l.sent; !errors.Is(err, rdmaio.ErrNoDone) {
 		t.Errorf("the handler: %v", err)
 	}

@@ -116,7 +116,7 @@ func TestReverseNotReady(t *testing.T) {
 	s := w.serve(&file{t: t}, &rdmaio.Config{ReverseCredits: 1})
 	c := w.dial(&rdmaio.Config{ReverseHandler: quick(nil)})
 	again(t, c, smallCall(), 1)
-	conn := s.Conns()[0]
+	conn := serverConn(t, s)
 	_, err := conn.Call(context.Background(), nullCall(1, 40))
 	var ce *rdmaio.CallError
 	if !errors.Is(err, rdmaio.ErrReverse) || errors.Is(err, verbs.ErrNotSupported) || !errors.As(err, &ce) || ce.MayHaveRun {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -16,6 +17,13 @@ import (
 func serverConn(t *testing.T, s *rdmaio.Server) *rdmaio.Conn {
 	t.Helper()
 	all := s.Conns()
+	for range 2000 { // it is listed when its accept is over, which may be after the first Call
+		if len(all) > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+		all = s.Conns()
+	}
 	if len(all) != 1 {
 		t.Fatalf("%d connections", len(all))
 	}

@@ -39,7 +39,11 @@ var mutants = []mutant{
 	{"an ERROR gives no credit back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n		e.stats.Errors++", "	if m.Kind != header.KindError {\n		e.credit.Ended()\n	}\n	if m.Kind == header.KindError {\n		e.stats.Errors++", engineTests},
 	{"a NOMSG of unclear direction grants", requesterFile, "		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:", "		m.Kind == header.KindNomsg:", engineTests},
 
+	{"a Reply gives two credits back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n", "	e.credit.Ended()\n	e.credit.Ended()\n	if m.Kind == header.KindError {\n", engineTests},
+	{"a whole Reply by read chunk grants nothing", requesterFile, "		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.wholes(),\n", "", engineTests},
+
 	// Matching.
+	{"a Call of the peer is taken for the Reply to one of ours", "rdmaio/internal/engine/receive.go", "	case m.Kind == header.KindMsg:\n", "	case m.Kind == header.KindMsg && e.outstanding(m.XID):\n		return answer\n	case m.Kind == header.KindMsg:\n", engineTests},
 	{"a Reply's RPC XID is not compared", requesterFile, "	case xid != want: // R16\n", "	case xid != want && want == 0: // R16\n", engineTests},
 	{"a Reply of a Call that was not sent counts", requesterFile, "return p != nil && p.sent && !p.got", "return p != nil && !p.got", engineTests},
 	{"an XID in flight can be used again", requesterFile, "case e.table[c.XID] != nil:", "case false:", engineTests},
@@ -71,6 +75,7 @@ var mutants = []mutant{
 	{"RDMA_DONE keeps its credit", postFile, "		e.credit.Ended()\n		e.eff.Release", "		e.eff.Release", engineTests},
 	{"nobody waits for RDMA_DONE in vain", engineFile, "e.due[0].deadline <= e.now", "e.due[0].deadline < 0", engineTests},
 	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.due)+e.lined() < e.spare()", "len(e.due)+e.lined() >= 0", engineTests},
+	{"padding is not told", legacyFile, "	r.Padding = Padding{p.Align, p.Threshold, start}\n", "	_ = start\n", engineTests},
 	{"padding of any alignment is taken", legacyFile, "p.Align&(p.Align-1) != 0 || ", "", engineTests},
 
 	// The send queue, and the end.
@@ -82,17 +87,23 @@ var mutants = []mutant{
 	{"a lost connection keeps its send buffers", engineFile, "	e.returnAll()\n", "", engineTests},
 	{"the pads of a message are what was there", assembleFile, "			clear(to) // R314\n", "			_ = to // R314\n", engineTests},
 	{"a lost request is not given back", engineFile, "	for _, q := range []*queue[*Request]{&e.answers, &e.pulls} {", "	for _, q := range []*queue[*Request]{&e.pulls} {", engineTests},
+	{"posted work may take for ever", engineFile, "e.chains.at(0).deadline <= e.now", "e.chains.at(0).deadline < 0", engineTests},
 	{"refusals without end", responderFile, "e.refusals.n > e.cfg.MaxErrors {", "e.refusals.n > 1<<30 {", ioTests},
 
 	// Memory.
 	{"a region is reused without a new key", poolFile, "		err = mr.Reregister(buf, access)\n", "		if mr.RKey() == 0 {\n			err = mr.Reregister(buf, access)\n		}\n", poolTests},
 	{"keys are not ended", poolFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "", poolTests},
+	{"nobody waits for the end of a key", poolFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "	go func(mr verbs.MemoryRegion) { _ = mr.Invalidate() }(r.MemoryRegion)\n", poolTests},
+	{"a key that cannot be ended stays", poolFile, "	err := r.Deregister()\n", "	var err error\n", poolTests},
 	{"a staged region comes back whole", poolFile, "p.copy(r.user[:n], r.stage.Bytes)", "p.copy(r.user, r.stage.Bytes)", poolTests},
 	{"a result may be read by the peer", "rdmaio/offer.go", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
 	{"a late handler's Call counts as never sent", "rdmaio/call.go", "			e.MayHaveRun = s.call.Sent\n", "			e.MayHaveRun = false\n", ioTests},
 	{"memory of Calls is not limited", "rdmaio/limit.go", "used <= b.most {", "used > 0 {", ioTests},
 	{"a duplicate Call is executed", "rdmaio/replycache.go", "if el, ok := cl.entries[key]; ok {", "if el, ok := cl.entries[key]; ok && el == nil {", ioTests},
 	{"a lost Call is sent again for ever", "rdmaio/retry.go", "losses < 0 ||", "", ioTests},
+	{"what was sent once counts as never sent", "rdmaio/retry.go", "		ce.MayHaveRun = sent\n", "", ioTests},
+	{"who waited counts as sent again", "rdmaio/retry.go", "		if sent && (!failed || ce.MayHaveRun) {\n", "		if !failed || ce.MayHaveRun {\n", ioTests},
+	{"who dials is not answered", "rdmaio/server.go", "		reject(log, req) // it may stand", "		// it may stand", ioTests},
 	{"no pause between tries to connect", "rdmaio/redial.go", "	c.next = time.Now().Add(", "	_ = time.Now().Add(", ioTests},
 
 	// What raw peers and the watch see.
@@ -101,5 +112,5 @@ var mutants = []mutant{
 	{"inline items have no roundup", "rdmaio/message.go", "			to = append(to, zeros[:pad])\n", "			to = append(to, m.Inline[:pad])\n", ioTests},
 	{"the Reply is looked at before keys end", "rdmaio/call.go", "	// R90, R289, R303: first the keys end, then the memory is looked at.\n", "	if e.LongReply > 0 && e.Err == nil {\n		if err := call.take(e); err != nil {\n			_ = c.conclude(s)\n			return nil, fail(s, err)\n		}\n	}\n", ioTests},
 	{"a read list that is wrong goes on being read", responderFile, "	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)\n", "", ioTests},
-	{"the end of a listener is a secret", "rdmaio/server.go", "if ctx.Err() == nil {", "if false {", ioTests},
+	{"the end of a listener is a secret", "rdmaio/server.go", "if s.taking.Err() == nil { // not by Close", "if false { // not by Close", ioTests},
 }

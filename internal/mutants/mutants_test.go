@@ -36,7 +36,7 @@ func TestTry(t *testing.T) {
 	} {
 		m := base
 		m.new = tt.new
-		by, err := m.try(context.Background(), "../..", 5*time.Minute)
+		by, _, err := m.try(context.Background(), "../..", 5*time.Minute)
 		if by != tt.by || (err != nil) != tt.fails {
 			t.Errorf("%s: killed by %q, %v", tt.new, by, err)
 		}

@@ -70,6 +70,10 @@ func Run(cfg Config) Result {
 			w.faults = false // from here on all has to come to an end
 			w.note("no more faults")
 		}
+		if w.events > 100_000+2000*cfg.RPCs { // fifty times what it takes
+			w.fail("it does not come to an end")
+			break
+		}
 		if len(w.failures) >= 10 {
 			break
 		}
