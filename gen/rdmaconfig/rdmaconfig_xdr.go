@@ -9,6 +9,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
+// Program CONFIG_RDMA_PROG and its procedures (RFC 5531 §12).
+const (
+	Program      = 100400 // program CONFIG_RDMA_PROG
+	ProgramVers1 = 1      // version VERS1
+	ProcConfRDMA = 1      // procedure CONF_RDMA: config_rdma_req to config_rdma_reply
+)
+
 // Req is struct config_rdma_req.
 type Req struct {
 	MaxCallSendSize  uint32 // max size of inline RPC call
@@ -16,10 +23,18 @@ type Req struct {
 	MaxRDMARead      uint32 // max active RDMA Reads at client
 }
 
-// The extent of Req.
-const (
-	ReqFixedSize = 12 // bytes on the wire, always
-)
+// ReqFixedSize is how many bytes every Req takes on the wire.
+const ReqFixedSize = 12
+
+// Reply is struct config_rdma_reply.
+type Reply struct {
+	MaxCallSendSize uint32 // max call size accepted by server
+	Align           uint32 // server's receive buffer alignment
+	MaxRDMARead     uint32 // max active RDMA Reads at server
+}
+
+// ReplyFixedSize is how many bytes every Reply takes on the wire.
+const ReplyFixedSize = 12
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Req) XDRSize() int {
@@ -128,18 +143,6 @@ func (v *Req) ResetXDR() {
 	v.MaxRDMARead = 0
 }
 
-// Reply is struct config_rdma_reply.
-type Reply struct {
-	MaxCallSendSize uint32 // max call size accepted by server
-	Align           uint32 // server's receive buffer alignment
-	MaxRDMARead     uint32 // max active RDMA Reads at server
-}
-
-// The extent of Reply.
-const (
-	ReplyFixedSize = 12 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Reply) XDRSize() int {
 	return 12
@@ -246,10 +249,3 @@ func (v *Reply) ResetXDR() {
 	v.Align = 0
 	v.MaxRDMARead = 0
 }
-
-// Program CONFIG_RDMA_PROG and its procedures (RFC 5531 §12).
-const (
-	Program      = 100400 // program CONFIG_RDMA_PROG
-	ProgramVers1 = 1      // version VERS1
-	ProcConfRDMA = 1      // procedure CONF_RDMA: config_rdma_req to config_rdma_reply
-)

@@ -5,6 +5,7 @@ package rpcrdma1
 
 import (
 	"encoding/binary"
+	"math"
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -17,9 +18,145 @@ type Segment struct {
 	Offset uint64 // Chunk virtual address or offset
 }
 
-// The extent of Segment.
+// SegmentFixedSize is how many bytes every Segment takes on the wire.
+const SegmentFixedSize = 16
+
+// ReadChunk is struct xdr_read_chunk.
+type ReadChunk struct {
+	Position uint32 // Position in XDR stream
+	Target   Segment
+}
+
+// ReadChunkFixedSize is how many bytes every ReadChunk takes on the wire.
+const ReadChunkFixedSize = 20
+
+// WriteChunk is struct xdr_write_chunk.
+type WriteChunk struct {
+	Target []Segment
+}
+
+// The extent of WriteChunk, which has no largest size below 2 GiB.
 const (
-	SegmentFixedSize = 16 // bytes on the wire, always
+	WriteChunkMinSize       = 4 // bytes on the wire, at least
+	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Proc is enum rdma_proc.
+type Proc int32
+
+// The enumerators of Proc.
+const (
+	ProcMsg   Proc = 0 // RDMA_MSG: An RPC call or reply msg
+	ProcNomsg Proc = 1 // RDMA_NOMSG: An RPC call or reply msg - separate body
+	ProcMsgp  Proc = 2 // RDMA_MSGP: An RPC call or reply msg with padding
+	ProcDone  Proc = 3 // RDMA_DONE: Client signals reply completion
+	ProcError Proc = 4 // RDMA_ERROR: An RPC RDMA encoding error
+)
+
+// ProcFixedSize is how many bytes every Proc takes on the wire.
+const ProcFixedSize = 4
+
+// Header is struct rpc_rdma_header.
+type Header struct {
+	Reads  []ReadChunk
+	Writes []WriteChunk
+	Reply  xdr.Optional[WriteChunk]
+}
+
+// The extent of Header, which has no largest size below 2 GiB.
+const (
+	HeaderMinSize       = 12 // bytes on the wire, at least
+	HeaderAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// HeaderNomsg is struct rpc_rdma_header_nomsg.
+type HeaderNomsg struct {
+	Reads  []ReadChunk
+	Writes []WriteChunk
+	Reply  xdr.Optional[WriteChunk]
+}
+
+// The extent of HeaderNomsg, which has no largest size below 2 GiB.
+const (
+	HeaderNomsgMinSize       = 12 // bytes on the wire, at least
+	HeaderNomsgAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// HeaderPadded is struct rpc_rdma_header_padded.
+type HeaderPadded struct {
+	Align  uint32 // Padding alignment
+	Thresh uint32 // Padding threshold
+	Reads  []ReadChunk
+	Writes []WriteChunk
+	Reply  xdr.Optional[WriteChunk]
+}
+
+// The extent of HeaderPadded, which has no largest size below 2 GiB.
+const (
+	HeaderPaddedMinSize       = 20 // bytes on the wire, at least
+	HeaderPaddedAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ErrCode is enum rpc_rdma_errcode.
+type ErrCode int32
+
+// The enumerators of ErrCode.
+const (
+	ErrVers  ErrCode = 1 // ERR_VERS
+	ErrChunk ErrCode = 2 // ERR_CHUNK
+)
+
+// ErrCodeFixedSize is how many bytes every ErrCode takes on the wire.
+const ErrCodeFixedSize = 4
+
+// VersionRange is struct rpc_rdma_errvers.
+type VersionRange struct {
+	VersLow  uint32
+	VersHigh uint32
+}
+
+// VersionRangeFixedSize is how many bytes every VersionRange takes on the wire.
+const VersionRangeFixedSize = 8
+
+// Error is union rpc_rdma_error, with the arm that Err selects.
+type Error struct {
+	Err    ErrCode      // selects the arm
+	Vrange VersionRange // where Err is ErrVers
+}
+
+// The extent of Error.
+const (
+	ErrorMinSize = 4  // bytes on the wire, at least
+	ErrorMaxSize = 12 // bytes on the wire, at most
+)
+
+// Body is union rdma_body, with the arm that Proc selects.
+type Body struct {
+	Proc  Proc         // selects the arm
+	Msg   Header       // where Proc is ProcMsg
+	Nomsg HeaderNomsg  // where Proc is ProcNomsg
+	Msgp  HeaderPadded // where Proc is ProcMsgp
+	Error Error        // where Proc is ProcError
+}
+
+// The extent of Body, which has no largest size below 2 GiB.
+const (
+	BodyMinSize       = 4 // bytes on the wire, at least
+	BodyAmplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Message is struct rdma_msg.
+type Message struct {
+	XID    uint32 // Mirrors the RPC header xid
+	Vers   uint32 // Version of this protocol
+	Credit uint32 // Buffers requested/granted
+	Body   Body
+}
+
+// The extent of Message, which has no largest size below 2 GiB.
+const (
+	MessageMinSize       = 16 // bytes on the wire, at least
+	MessageAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -129,17 +266,6 @@ func (v *Segment) ResetXDR() {
 	v.Offset = 0
 }
 
-// ReadChunk is struct xdr_read_chunk.
-type ReadChunk struct {
-	Position uint32 // Position in XDR stream
-	Target   Segment
-}
-
-// The extent of ReadChunk.
-const (
-	ReadChunkFixedSize = 20 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadChunk) XDRSize() int {
 	return 20
@@ -248,17 +374,6 @@ func (v *ReadChunk) ResetXDR() {
 	v.Target.ResetXDR()
 }
 
-// WriteChunk is struct xdr_write_chunk.
-type WriteChunk struct {
-	Target []Segment
-}
-
-// The extent of WriteChunk, which has no largest size below 2 GiB.
-const (
-	WriteChunkMinSize       = 4 // bytes on the wire, at least
-	WriteChunkAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteChunk) XDRSize() int {
 	n := 4
@@ -328,16 +443,15 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Target)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma1.WriteChunk:Target")
+	if uint64(len(v.Target)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma1.WriteChunk:Target")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Target)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
-	s := v.Target[:]
+	s := v.Target
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 16) {
@@ -358,8 +472,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
@@ -367,7 +480,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Target, int(n), 16, off); err != nil {
 		return 0, xdr.In(err, "rpcrdma1.WriteChunk:Target")
 	}
-	s := v.Target[:]
+	s := v.Target
 	for i := range s {
 		p := &s[i]
 		w := b[off : off+16 : off+16]
@@ -384,8 +497,7 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
@@ -398,18 +510,6 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
-
-// Proc is enum rdma_proc.
-type Proc int32
-
-// The enumerators of Proc.
-const (
-	ProcMsg   Proc = 0 // RDMA_MSG: An RPC call or reply msg
-	ProcNomsg Proc = 1 // RDMA_NOMSG: An RPC call or reply msg - separate body
-	ProcMsgp  Proc = 2 // RDMA_MSGP: An RPC call or reply msg with padding
-	ProcDone  Proc = 3 // RDMA_DONE: Client signals reply completion
-	ProcError Proc = 4 // RDMA_ERROR: An RPC RDMA encoding error
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v Proc) String() string {
@@ -432,11 +532,6 @@ func (v Proc) String() string {
 func (v Proc) Valid() bool {
 	return uint32(v) <= 4
 }
-
-// The extent of Proc.
-const (
-	ProcFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Proc) XDRSize() int {
@@ -505,14 +600,13 @@ func (v *Proc) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "rpcrdma1.Proc:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -522,12 +616,11 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
+	enum := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -537,8 +630,7 @@ func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Proc(binary.BigEndian.Uint32(w[0:4]))
+	enum := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
@@ -548,21 +640,8 @@ func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Proc) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Header is struct rpc_rdma_header.
-type Header struct {
-	Reads  []ReadChunk
-	Writes []WriteChunk
-	Reply  xdr.Optional[WriteChunk]
-}
-
-// The extent of Header, which has no largest size below 2 GiB.
-const (
-	HeaderMinSize       = 12 // bytes on the wire, at least
-	HeaderAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Header) XDRSize() int {
@@ -641,7 +720,7 @@ func (v *Header) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	s := v.Reads[:]
+	s := v.Reads
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
@@ -658,14 +737,13 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], 0)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
-	s2 := v.Writes[:]
+	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.Header:Writes[].Target", i2)
+		if uint64(len(p2.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -674,7 +752,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
 		off += 8
-		s3 := p2.Target[:]
+		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
@@ -690,21 +768,20 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.Header:Reply.Target")
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Header:Reply.Target")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
-		s4 := v.Reply.Value.Target[:]
+		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
@@ -726,8 +803,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
-	w := b[off : off+4 : off+4]
-	more := binary.BigEndian.Uint32(w[0:4])
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
@@ -756,8 +832,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -770,8 +845,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
@@ -779,7 +853,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma1.Header:Writes[].Target", i2)
 		}
-		s := p2.Target[:]
+		s := p2.Target
 		for i3 := range s {
 			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
@@ -791,8 +865,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -803,8 +876,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
@@ -814,8 +886,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
@@ -823,7 +894,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma1.Header:Reply.Target")
 		}
-		s2 := v.Reply.Value.Target[:]
+		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
 			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
@@ -846,8 +917,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
-	w := b[off : off+4 : off+4]
-	more := binary.BigEndian.Uint32(w[0:4])
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
@@ -865,16 +935,14 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
@@ -883,8 +951,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -894,8 +961,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
@@ -904,8 +970,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
@@ -924,19 +989,6 @@ func (v *Header) ResetXDR() {
 		v.Reply.Value.ResetXDR()
 	}
 }
-
-// HeaderNomsg is struct rpc_rdma_header_nomsg.
-type HeaderNomsg struct {
-	Reads  []ReadChunk
-	Writes []WriteChunk
-	Reply  xdr.Optional[WriteChunk]
-}
-
-// The extent of HeaderNomsg, which has no largest size below 2 GiB.
-const (
-	HeaderNomsgMinSize       = 12 // bytes on the wire, at least
-	HeaderNomsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *HeaderNomsg) XDRSize() int {
@@ -1015,7 +1067,7 @@ func (v *HeaderNomsg) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	s := v.Reads[:]
+	s := v.Reads
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
@@ -1032,14 +1084,13 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], 0)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
-	s2 := v.Writes[:]
+	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+		if uint64(len(p2.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -1048,7 +1099,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
 		off += 8
-		s3 := p2.Target[:]
+		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
@@ -1064,21 +1115,20 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderNomsg:Reply.Target")
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
-		s4 := v.Reply.Value.Target[:]
+		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
@@ -1100,8 +1150,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
-	w := b[off : off+4 : off+4]
-	more := binary.BigEndian.Uint32(w[0:4])
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list, i := v.Reads[:cap(v.Reads)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
@@ -1130,8 +1179,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -1144,8 +1192,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
@@ -1153,7 +1200,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
-		s := p2.Target[:]
+		s := p2.Target
 		for i3 := range s {
 			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
@@ -1165,8 +1212,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -1177,8 +1223,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
@@ -1188,8 +1233,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
@@ -1197,7 +1241,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
-		s2 := v.Reply.Value.Target[:]
+		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
 			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
@@ -1220,8 +1264,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
-	w := b[off : off+4 : off+4]
-	more := binary.BigEndian.Uint32(w[0:4])
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
@@ -1239,16 +1282,14 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
@@ -1257,8 +1298,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -1268,8 +1308,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
@@ -1278,8 +1317,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
@@ -1298,21 +1336,6 @@ func (v *HeaderNomsg) ResetXDR() {
 		v.Reply.Value.ResetXDR()
 	}
 }
-
-// HeaderPadded is struct rpc_rdma_header_padded.
-type HeaderPadded struct {
-	Align  uint32 // Padding alignment
-	Thresh uint32 // Padding threshold
-	Reads  []ReadChunk
-	Writes []WriteChunk
-	Reply  xdr.Optional[WriteChunk]
-}
-
-// The extent of HeaderPadded, which has no largest size below 2 GiB.
-const (
-	HeaderPaddedMinSize       = 20 // bytes on the wire, at least
-	HeaderPaddedAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *HeaderPadded) XDRSize() int {
@@ -1398,7 +1421,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint32(w[0:4], v.Align)
 	binary.BigEndian.PutUint32(w[4:8], v.Thresh)
 	off += 8
-	s := v.Reads[:]
+	s := v.Reads
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
@@ -1415,14 +1438,13 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], 0)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
-	s2 := v.Writes[:]
+	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+		if uint64(len(p2.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -1431,7 +1453,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
 		off += 8
-		s3 := p2.Target[:]
+		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
@@ -1452,16 +1474,15 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma1.HeaderPadded:Reply.Target")
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
-		s4 := v.Reply.Value.Target[:]
+		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
@@ -1515,8 +1536,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -1529,8 +1549,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
@@ -1538,7 +1557,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
-		s := p2.Target[:]
+		s := p2.Target
 		for i3 := range s {
 			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
@@ -1550,8 +1569,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -1562,8 +1580,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
@@ -1573,8 +1590,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
@@ -1582,7 +1598,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
-		s2 := v.Reply.Value.Target[:]
+		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
 			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
@@ -1624,16 +1640,14 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
@@ -1642,8 +1656,7 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -1653,8 +1666,7 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
@@ -1663,8 +1675,7 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
@@ -1686,15 +1697,6 @@ func (v *HeaderPadded) ResetXDR() {
 	}
 }
 
-// ErrCode is enum rpc_rdma_errcode.
-type ErrCode int32
-
-// The enumerators of ErrCode.
-const (
-	ErrVers  ErrCode = 1 // ERR_VERS
-	ErrChunk ErrCode = 2 // ERR_CHUNK
-)
-
 // String returns the enumerator's XDR name, or the number.
 func (v ErrCode) String() string {
 	switch v {
@@ -1710,11 +1712,6 @@ func (v ErrCode) String() string {
 func (v ErrCode) Valid() bool {
 	return 1 <= v && v <= 2
 }
-
-// The extent of ErrCode.
-const (
-	ErrCodeFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ErrCode) XDRSize() int {
@@ -1786,8 +1783,7 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -1797,8 +1793,7 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -1814,19 +1809,8 @@ func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *ErrCode) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// VersionRange is struct rpc_rdma_errvers.
-type VersionRange struct {
-	VersLow  uint32
-	VersHigh uint32
-}
-
-// The extent of VersionRange.
-const (
-	VersionRangeFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
@@ -1932,18 +1916,6 @@ func (v *VersionRange) ResetXDR() {
 	v.VersHigh = 0
 }
 
-// Error is union rpc_rdma_error.
-type Error struct {
-	Err    ErrCode      // selects the arm
-	Vrange VersionRange // where Err is ErrVers
-}
-
-// The extent of Error.
-const (
-	ErrorMinSize = 4  // bytes on the wire, at least
-	ErrorMaxSize = 12 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Error) XDRSize() int {
 	n := 4
@@ -2032,15 +2004,13 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
 	default:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
 	}
 	return off, nil
@@ -2052,8 +2022,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
-	w := b[off : off+4 : off+4]
-	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Err {
 		switch v.Err {
@@ -2085,8 +2054,7 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
-	w := b[off : off+4 : off+4]
-	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case ErrVers:
@@ -2110,21 +2078,6 @@ func (v *Error) ResetXDR() {
 	}
 	v.Err = 0
 }
-
-// Body is union rdma_body.
-type Body struct {
-	Proc  Proc         // selects the arm
-	Msg   Header       // where Proc is ProcMsg
-	Nomsg HeaderNomsg  // where Proc is ProcNomsg
-	Msgp  HeaderPadded // where Proc is ProcMsgp
-	Error Error        // where Proc is ProcError
-}
-
-// The extent of Body, which has no largest size below 2 GiB.
-const (
-	BodyMinSize       = 4 // bytes on the wire, at least
-	BodyAmplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Body) XDRSize() int {
@@ -2243,10 +2196,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
-		s := v.Msg.Reads[:]
+		s := v.Msg.Reads
 		for i := range s {
 			p := &s[i]
 			if xdr.Lacks(b, off, 24) {
@@ -2263,14 +2215,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], 0)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
-		s2 := v.Msg.Writes[:]
+		s2 := v.Msg.Writes
 		for i2 := range s2 {
 			p2 := &s2[i2]
-			if uint64(len(p2.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+			if uint64(len(p2.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -2279,7 +2230,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
 			off += 8
-			s3 := p2.Target[:]
+			s3 := p2.Target
 			for i3 := range s3 {
 				p3 := &s3[i3]
 				if xdr.Lacks(b, off, 16) {
@@ -2295,21 +2246,20 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+8 : off+8]
+		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msg.Reply.Present))
 		off += 8
 		if v.Msg.Reply.Present {
-			if uint64(len(v.Msg.Reply.Value.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msg.Reply.Target")
+			if uint64(len(v.Msg.Reply.Value.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Msg.Reply.Value.Target)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msg.Reply.Value.Target)))
 			off += 4
-			s4 := v.Msg.Reply.Value.Target[:]
+			s4 := v.Msg.Reply.Value.Target
 			for i4 := range s4 {
 				p4 := &s4[i4]
 				if xdr.Lacks(b, off, 16) {
@@ -2326,10 +2276,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
-		s5 := v.Nomsg.Reads[:]
+		s5 := v.Nomsg.Reads
 		for i5 := range s5 {
 			p5 := &s5[i5]
 			if xdr.Lacks(b, off, 24) {
@@ -2346,14 +2295,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], 0)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
-		s6 := v.Nomsg.Writes[:]
+		s6 := v.Nomsg.Writes
 		for i6 := range s6 {
 			p6 := &s6[i6]
-			if uint64(len(p6.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
+			if uint64(len(p6.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -2362,7 +2310,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p6.Target)))
 			off += 8
-			s7 := p6.Target[:]
+			s7 := p6.Target
 			for i7 := range s7 {
 				p7 := &s7[i7]
 				if xdr.Lacks(b, off, 16) {
@@ -2378,21 +2326,20 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+8 : off+8]
+		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Nomsg.Reply.Present))
 		off += 8
 		if v.Nomsg.Reply.Present {
-			if uint64(len(v.Nomsg.Reply.Value.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Nomsg.Reply.Target")
+			if uint64(len(v.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Nomsg.Reply.Value.Target)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Nomsg.Reply.Value.Target)))
 			off += 4
-			s8 := v.Nomsg.Reply.Value.Target[:]
+			s8 := v.Nomsg.Reply.Value.Target
 			for i8 := range s8 {
 				p8 := &s8[i8]
 				if xdr.Lacks(b, off, 16) {
@@ -2414,7 +2361,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], v.Msgp.Align)
 		binary.BigEndian.PutUint32(w[8:12], v.Msgp.Thresh)
 		off += 12
-		s9 := v.Msgp.Reads[:]
+		s9 := v.Msgp.Reads
 		for i9 := range s9 {
 			p9 := &s9[i9]
 			if xdr.Lacks(b, off, 24) {
@@ -2431,14 +2378,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], 0)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
-		s10 := v.Msgp.Writes[:]
+		s10 := v.Msgp.Writes
 		for i10 := range s10 {
 			p10 := &s10[i10]
-			if uint64(len(p10.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
+			if uint64(len(p10.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -2447,7 +2393,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p10.Target)))
 			off += 8
-			s11 := p10.Target[:]
+			s11 := p10.Target
 			for i11 := range s11 {
 				p11 := &s11[i11]
 				if xdr.Lacks(b, off, 16) {
@@ -2468,16 +2414,15 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msgp.Reply.Present))
 		off += 8
 		if v.Msgp.Reply.Present {
-			if uint64(len(v.Msgp.Reply.Value.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Body:Msgp.Reply.Target")
+			if uint64(len(v.Msgp.Reply.Value.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Msgp.Reply.Value.Target)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msgp.Reply.Value.Target)))
 			off += 4
-			s12 := v.Msgp.Reply.Value.Target[:]
+			s12 := v.Msgp.Reply.Value.Target
 			for i12 := range s12 {
 				p12 := &s12[i12]
 				if xdr.Lacks(b, off, 16) {
@@ -2494,8 +2439,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
 	case ProcError:
 		if xdr.Lacks(b, off, 8) {
@@ -2532,8 +2476,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Proc(binary.BigEndian.Uint32(w[0:4]))
+	kind := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Proc {
 		switch v.Proc {
@@ -2554,8 +2497,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
+		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list, i := v.Msg.Reads[:cap(v.Msg.Reads)], 0
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
@@ -2584,8 +2526,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
+		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list2, i2 := v.Msg.Writes[:cap(v.Msg.Writes)], 0
 		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -2598,8 +2539,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
@@ -2607,7 +2547,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
-			s := p2.Target[:]
+			s := p2.Target
 			for i3 := range s {
 				p3 := &s[i3]
 				w := b[off : off+16 : off+16]
@@ -2619,8 +2559,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
+			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
@@ -2631,8 +2570,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more3 := binary.BigEndian.Uint32(w[0:4])
+		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more3 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
@@ -2642,8 +2580,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
@@ -2651,7 +2588,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Body:Msg.Reply.Target")
 			}
-			s2 := v.Msg.Reply.Value.Target[:]
+			s2 := v.Msg.Reply.Value.Target
 			for i4 := range s2 {
 				p4 := &s2[i4]
 				w := b[off : off+16 : off+16]
@@ -2670,8 +2607,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more4 := binary.BigEndian.Uint32(w[0:4])
+		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list3, i5 := v.Nomsg.Reads[:cap(v.Nomsg.Reads)], 0
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -2700,8 +2636,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more5 := binary.BigEndian.Uint32(w[0:4])
+		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list4, i6 := v.Nomsg.Writes[:cap(v.Nomsg.Writes)], 0
 		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -2714,8 +2649,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
-			w := b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
@@ -2723,7 +2657,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
-			s3 := p6.Target[:]
+			s3 := p6.Target
 			for i7 := range s3 {
 				p7 := &s3[i7]
 				w := b[off : off+16 : off+16]
@@ -2735,8 +2669,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more5 = binary.BigEndian.Uint32(w[0:4])
+			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
@@ -2747,8 +2680,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more6 := binary.BigEndian.Uint32(w[0:4])
+		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more6 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
@@ -2758,8 +2690,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
@@ -2767,7 +2698,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
-			s4 := v.Nomsg.Reply.Value.Target[:]
+			s4 := v.Nomsg.Reply.Value.Target
 			for i8 := range s4 {
 				p8 := &s4[i8]
 				w := b[off : off+16 : off+16]
@@ -2818,8 +2749,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more8 := binary.BigEndian.Uint32(w[0:4])
+		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list6, i10 := v.Msgp.Writes[:cap(v.Msgp.Writes)], 0
 		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -2832,8 +2762,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
-			w := b[off : off+4 : off+4]
-			n5 := binary.BigEndian.Uint32(w[0:4])
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
@@ -2841,7 +2770,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
-			s5 := p10.Target[:]
+			s5 := p10.Target
 			for i11 := range s5 {
 				p11 := &s5[i11]
 				w := b[off : off+16 : off+16]
@@ -2853,8 +2782,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more8 = binary.BigEndian.Uint32(w[0:4])
+			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i10++
 		}
@@ -2865,8 +2793,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more9 := binary.BigEndian.Uint32(w[0:4])
+		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more9 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
@@ -2876,8 +2803,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n6 := binary.BigEndian.Uint32(w[0:4])
+			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
@@ -2885,7 +2811,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
-			s6 := v.Msgp.Reply.Value.Target[:]
+			s6 := v.Msgp.Reply.Value.Target
 			for i12 := range s6 {
 				p12 := &s6[i12]
 				w := b[off : off+16 : off+16]
@@ -2906,8 +2832,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Error.Err {
 			switch v.Error.Err {
@@ -2944,16 +2869,14 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Proc(binary.BigEndian.Uint32(w[0:4]))
+	kind := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case ProcMsg:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
+		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
@@ -2971,16 +2894,14 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
+		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
@@ -2989,8 +2910,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
+			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
@@ -3000,8 +2920,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more3 := binary.BigEndian.Uint32(w[0:4])
+		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
@@ -3010,8 +2929,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
@@ -3022,8 +2940,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more4 := binary.BigEndian.Uint32(w[0:4])
+		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i3 := 0
 		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
@@ -3041,16 +2958,14 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more5 := binary.BigEndian.Uint32(w[0:4])
+		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i4 := 0
 		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
 			}
-			w := b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
@@ -3059,8 +2974,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more5 = binary.BigEndian.Uint32(w[0:4])
+			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i4++
 		}
@@ -3070,8 +2984,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more6 := binary.BigEndian.Uint32(w[0:4])
+		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more6 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
@@ -3080,8 +2993,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
@@ -3111,16 +3023,14 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more8 := binary.BigEndian.Uint32(w[0:4])
+		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i6 := 0
 		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
 			}
-			w := b[off : off+4 : off+4]
-			n5 := binary.BigEndian.Uint32(w[0:4])
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
@@ -3129,8 +3039,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more8 = binary.BigEndian.Uint32(w[0:4])
+			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
@@ -3140,8 +3049,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more9 := binary.BigEndian.Uint32(w[0:4])
+		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more9 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
@@ -3150,8 +3058,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n6 := binary.BigEndian.Uint32(w[0:4])
+			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
@@ -3164,8 +3071,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case ErrVers:
@@ -3200,20 +3106,6 @@ func (v *Body) ResetXDR() {
 	}
 	v.Proc = 0
 }
-
-// Message is struct rdma_msg.
-type Message struct {
-	XID    uint32 // Mirrors the RPC header xid
-	Vers   uint32 // Version of this protocol
-	Credit uint32 // Buffers requested/granted
-	Body   Body
-}
-
-// The extent of Message, which has no largest size below 2 GiB.
-const (
-	MessageMinSize       = 16 // bytes on the wire, at least
-	MessageAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Message) XDRSize() int {
@@ -3338,7 +3230,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off += 16
 	switch v.Body.Proc {
 	case ProcMsg:
-		s := v.Body.Msg.Reads[:]
+		s := v.Body.Msg.Reads
 		for i := range s {
 			p := &s[i]
 			if xdr.Lacks(b, off, 24) {
@@ -3355,14 +3247,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], 0)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
-		s2 := v.Body.Msg.Writes[:]
+		s2 := v.Body.Msg.Writes
 		for i2 := range s2 {
 			p2 := &s2[i2]
-			if uint64(len(p2.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+			if uint64(len(p2.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -3371,7 +3262,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
 			off += 8
-			s3 := p2.Target[:]
+			s3 := p2.Target
 			for i3 := range s3 {
 				p3 := &s3[i3]
 				if xdr.Lacks(b, off, 16) {
@@ -3387,21 +3278,20 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+8 : off+8]
+		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msg.Reply.Present))
 		off += 8
 		if v.Body.Msg.Reply.Present {
-			if uint64(len(v.Body.Msg.Reply.Value.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if uint64(len(v.Body.Msg.Reply.Value.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Msg.Reply.Value.Target)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msg.Reply.Value.Target)))
 			off += 4
-			s4 := v.Body.Msg.Reply.Value.Target[:]
+			s4 := v.Body.Msg.Reply.Value.Target
 			for i4 := range s4 {
 				p4 := &s4[i4]
 				if xdr.Lacks(b, off, 16) {
@@ -3415,7 +3305,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 	case ProcNomsg:
-		s5 := v.Body.Nomsg.Reads[:]
+		s5 := v.Body.Nomsg.Reads
 		for i5 := range s5 {
 			p5 := &s5[i5]
 			if xdr.Lacks(b, off, 24) {
@@ -3432,14 +3322,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], 0)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
-		s6 := v.Body.Nomsg.Writes[:]
+		s6 := v.Body.Nomsg.Writes
 		for i6 := range s6 {
 			p6 := &s6[i6]
-			if uint64(len(p6.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), 4294967295, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
+			if uint64(len(p6.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -3448,7 +3337,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p6.Target)))
 			off += 8
-			s7 := p6.Target[:]
+			s7 := p6.Target
 			for i7 := range s7 {
 				p7 := &s7[i7]
 				if xdr.Lacks(b, off, 16) {
@@ -3464,21 +3353,20 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+8 : off+8]
+		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Nomsg.Reply.Present))
 		off += 8
 		if v.Body.Nomsg.Reply.Present {
-			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Nomsg.Reply.Value.Target)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Nomsg.Reply.Value.Target)))
 			off += 4
-			s8 := v.Body.Nomsg.Reply.Value.Target[:]
+			s8 := v.Body.Nomsg.Reply.Value.Target
 			for i8 := range s8 {
 				p8 := &s8[i8]
 				if xdr.Lacks(b, off, 16) {
@@ -3499,7 +3387,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Msgp.Align)
 		binary.BigEndian.PutUint32(w[4:8], v.Body.Msgp.Thresh)
 		off += 8
-		s9 := v.Body.Msgp.Reads[:]
+		s9 := v.Body.Msgp.Reads
 		for i9 := range s9 {
 			p9 := &s9[i9]
 			if xdr.Lacks(b, off, 24) {
@@ -3516,14 +3404,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], 0)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
-		s10 := v.Body.Msgp.Writes[:]
+		s10 := v.Body.Msgp.Writes
 		for i10 := range s10 {
 			p10 := &s10[i10]
-			if uint64(len(p10.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), 4294967295, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
+			if uint64(len(p10.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -3532,7 +3419,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p10.Target)))
 			off += 8
-			s11 := p10.Target[:]
+			s11 := p10.Target
 			for i11 := range s11 {
 				p11 := &s11[i11]
 				if xdr.Lacks(b, off, 16) {
@@ -3553,16 +3440,15 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msgp.Reply.Present))
 		off += 8
 		if v.Body.Msgp.Reply.Present {
-			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), 4294967295, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Body.Msgp.Reply.Value.Target)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msgp.Reply.Value.Target)))
 			off += 4
-			s12 := v.Body.Msgp.Reply.Value.Target[:]
+			s12 := v.Body.Msgp.Reply.Value.Target
 			for i12 := range s12 {
 				p12 := &s12[i12]
 				if xdr.Lacks(b, off, 16) {
@@ -3591,15 +3477,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Error.Err))
 			off += 4
 		default:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Error.Err))
 			off += 4
 		}
 	default:
@@ -3642,8 +3526,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
+		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list, i := v.Body.Msg.Reads[:cap(v.Body.Msg.Reads)], 0
 		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
@@ -3672,8 +3555,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
+		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list2, i2 := v.Body.Msg.Writes[:cap(v.Body.Msg.Writes)], 0
 		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -3686,8 +3568,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
@@ -3695,7 +3576,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
-			s := p2.Target[:]
+			s := p2.Target
 			for i3 := range s {
 				p3 := &s[i3]
 				w := b[off : off+16 : off+16]
@@ -3707,8 +3588,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
+			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
@@ -3719,8 +3599,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more3 := binary.BigEndian.Uint32(w[0:4])
+		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more3 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
@@ -3730,8 +3609,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
@@ -3739,7 +3617,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Body.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
-			s2 := v.Body.Msg.Reply.Value.Target[:]
+			s2 := v.Body.Msg.Reply.Value.Target
 			for i4 := range s2 {
 				p4 := &s2[i4]
 				w := b[off : off+16 : off+16]
@@ -3758,8 +3636,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more4 := binary.BigEndian.Uint32(w[0:4])
+		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list3, i5 := v.Body.Nomsg.Reads[:cap(v.Body.Nomsg.Reads)], 0
 		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -3788,8 +3665,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more5 := binary.BigEndian.Uint32(w[0:4])
+		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list4, i6 := v.Body.Nomsg.Writes[:cap(v.Body.Nomsg.Writes)], 0
 		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -3802,8 +3678,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
-			w := b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
@@ -3811,7 +3686,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
-			s3 := p6.Target[:]
+			s3 := p6.Target
 			for i7 := range s3 {
 				p7 := &s3[i7]
 				w := b[off : off+16 : off+16]
@@ -3823,8 +3698,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more5 = binary.BigEndian.Uint32(w[0:4])
+			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
@@ -3835,8 +3709,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more6 := binary.BigEndian.Uint32(w[0:4])
+		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more6 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
@@ -3846,8 +3719,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
@@ -3855,7 +3727,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Body.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
-			s4 := v.Body.Nomsg.Reply.Value.Target[:]
+			s4 := v.Body.Nomsg.Reply.Value.Target
 			for i8 := range s4 {
 				p8 := &s4[i8]
 				w := b[off : off+16 : off+16]
@@ -3906,8 +3778,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more8 := binary.BigEndian.Uint32(w[0:4])
+		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list6, i10 := v.Body.Msgp.Writes[:cap(v.Body.Msgp.Writes)], 0
 		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -3920,8 +3791,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
-			w := b[off : off+4 : off+4]
-			n5 := binary.BigEndian.Uint32(w[0:4])
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
@@ -3929,7 +3799,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
-			s5 := p10.Target[:]
+			s5 := p10.Target
 			for i11 := range s5 {
 				p11 := &s5[i11]
 				w := b[off : off+16 : off+16]
@@ -3941,8 +3811,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more8 = binary.BigEndian.Uint32(w[0:4])
+			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i10++
 		}
@@ -3953,8 +3822,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more9 := binary.BigEndian.Uint32(w[0:4])
+		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more9 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
@@ -3964,8 +3832,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n6 := binary.BigEndian.Uint32(w[0:4])
+			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
@@ -3973,7 +3840,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Body.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
 				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
-			s6 := v.Body.Msgp.Reply.Value.Target[:]
+			s6 := v.Body.Msgp.Reply.Value.Target
 			for i12 := range s6 {
 				p12 := &s6[i12]
 				w := b[off : off+16 : off+16]
@@ -3994,8 +3861,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Body.Error.Err {
 			switch v.Body.Error.Err {
@@ -4040,8 +3906,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more := binary.BigEndian.Uint32(w[0:4])
+		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i := 0
 		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
@@ -4059,16 +3924,14 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 := binary.BigEndian.Uint32(w[0:4])
+		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2 := 0
 		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
@@ -4077,8 +3940,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more2 = binary.BigEndian.Uint32(w[0:4])
+			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
@@ -4088,8 +3950,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more3 := binary.BigEndian.Uint32(w[0:4])
+		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more3 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
@@ -4098,8 +3959,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
@@ -4110,8 +3970,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
-		w := b[off : off+4 : off+4]
-		more4 := binary.BigEndian.Uint32(w[0:4])
+		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i3 := 0
 		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
@@ -4129,16 +3988,14 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more5 := binary.BigEndian.Uint32(w[0:4])
+		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i4 := 0
 		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
 			}
-			w := b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
@@ -4147,8 +4004,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more5 = binary.BigEndian.Uint32(w[0:4])
+			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i4++
 		}
@@ -4158,8 +4014,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more6 := binary.BigEndian.Uint32(w[0:4])
+		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more6 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
@@ -4168,8 +4023,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
@@ -4199,16 +4053,14 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more8 := binary.BigEndian.Uint32(w[0:4])
+		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i6 := 0
 		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
 			}
-			w := b[off : off+4 : off+4]
-			n5 := binary.BigEndian.Uint32(w[0:4])
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
@@ -4217,8 +4069,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
-			w = b[off : off+4 : off+4]
-			more8 = binary.BigEndian.Uint32(w[0:4])
+			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
@@ -4228,8 +4079,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
-		w = b[off : off+4 : off+4]
-		more9 := binary.BigEndian.Uint32(w[0:4])
+		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if more9 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
@@ -4238,8 +4088,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
-			w := b[off : off+4 : off+4]
-			n6 := binary.BigEndian.Uint32(w[0:4])
+			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
@@ -4252,8 +4101,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case ErrVers:

@@ -30,6 +30,7 @@ package rpcrdma2
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -73,7 +74,223 @@ type Msg struct {
 // The extent of Msg, which has no largest size below 2 GiB.
 const (
 	MsgMinSize       = 16 // bytes on the wire, at least
-	MsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	MsgAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Nomsg is struct rpcrdma2_nomsg.
+type Nomsg struct {
+	Chunks ChunkLists
+}
+
+// The extent of Nomsg, which has no largest size below 2 GiB.
+const (
+	NomsgMinSize       = 16 // bytes on the wire, at least
+	NomsgAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ErrCode is typedef rpcrdma2_errcode.
+//
+// Header Type to Report Errors.
+type ErrCode uint32
+
+// ErrCodeFixedSize is how many bytes every ErrCode takes on the wire.
+const ErrCodeFixedSize = 4
+
+// VersionRange is struct rpcrdma2_err_vers.
+type VersionRange struct {
+	VersLow  uint32
+	VersHigh uint32
+}
+
+// VersionRangeFixedSize is how many bytes every VersionRange takes on the wire.
+const VersionRangeFixedSize = 8
+
+// WriteShortage is struct rpcrdma2_err_write.
+type WriteShortage struct {
+	ChunkIndex   uint32
+	LengthNeeded uint32
+}
+
+// WriteShortageFixedSize is how many bytes every WriteShortage takes on the wire.
+const WriteShortageFixedSize = 8
+
+// Error is union rpcrdma2_error, with the arm that Err selects.
+type Error struct {
+	Err               ErrCode       // selects the arm
+	Versions          VersionRange  // where Err is ErrVers
+	MaxReadChunks     uint32        // where Err is ErrReadChunks
+	MaxWriteChunks    uint32        // where Err is ErrWriteChunks
+	MaxSegments       uint32        // where Err is ErrSegments
+	WriteResource     WriteShortage // where Err is ErrWriteResource
+	ReplyLengthNeeded uint32        // where Err is ErrReplyResource
+}
+
+// The extent of Error.
+const (
+	ErrorMinSize = 4  // bytes on the wire, at least
+	ErrorMaxSize = 12 // bytes on the wire, at most
+)
+
+// ConnProp is struct rpcrdma2_connprop.
+//
+// Header Type to Exchange Transport Properties.
+type ConnProp struct {
+	Props PropSet
+}
+
+// The extent of ConnProp, which has no largest size below 2 GiB.
+const (
+	ConnPropMinSize       = 4 // bytes on the wire, at least
+	ConnPropAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Common is struct rpcrdma_common.
+//
+//	Transport Header Prefixes
+type Common struct {
+	XID    uint32
+	Vers   uint32
+	Credit uint32
+	Htype  uint32
+}
+
+// CommonFixedSize is how many bytes every Common takes on the wire.
+const CommonFixedSize = 16
+
+// HeaderPrefix is struct rpcrdma2_hdr_prefix.
+type HeaderPrefix struct {
+	Start Common
+	Flags uint32
+}
+
+// HeaderPrefixFixedSize is how many bytes every HeaderPrefix takes on the wire.
+const HeaderPrefixFixedSize = 20
+
+// Segment is struct rpcrdma2_segment.
+//
+//	Chunks and Chunk Lists
+type Segment struct {
+	Handle uint32
+	Length uint32
+	Offset uint64
+}
+
+// SegmentFixedSize is how many bytes every Segment takes on the wire.
+const SegmentFixedSize = 16
+
+// ReadSegment is struct rpcrdma2_read_segment.
+type ReadSegment struct {
+	Position uint32
+	Target   Segment
+}
+
+// ReadSegmentFixedSize is how many bytes every ReadSegment takes on the wire.
+const ReadSegmentFixedSize = 20
+
+// WriteChunk is struct rpcrdma2_write_chunk.
+type WriteChunk struct {
+	Target []Segment
+}
+
+// The extent of WriteChunk, which has no largest size below 2 GiB.
+const (
+	WriteChunkMinSize       = 4 // bytes on the wire, at least
+	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ChunkLists is struct rpcrdma2_chunk_lists.
+type ChunkLists struct {
+	InvHandle uint32
+	Reads     []ReadSegment
+	Writes    []WriteChunk
+	Reply     xdr.Optional[WriteChunk]
+}
+
+// The extent of ChunkLists, which has no largest size below 2 GiB.
+const (
+	ChunkListsMinSize       = 16 // bytes on the wire, at least
+	ChunkListsAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// PropID is typedef rpcrdma2_propid.
+//
+//	Transport Properties
+//
+// Types for transport properties model
+type PropID uint32
+
+// PropIDFixedSize is how many bytes every PropID takes on the wire.
+const PropIDFixedSize = 4
+
+// PropVal is struct rpcrdma2_propval.
+type PropVal struct {
+	Which PropID
+	Data  []byte
+}
+
+// The extent of PropVal, which has no largest size below 2 GiB.
+const (
+	PropValMinSize       = 8 // bytes on the wire, at least
+	PropValAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// PropSet is typedef rpcrdma2_propset.
+type PropSet []PropVal
+
+// The extent of PropSet, which has no largest size below 2 GiB.
+const (
+	PropSetMinSize       = 4 // bytes on the wire, at least
+	PropSetAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// PropSubset is typedef rpcrdma2_propsubset.
+type PropSubset []uint32
+
+// The extent of PropSubset, which has no largest size below 2 GiB.
+const (
+	PropSubsetMinSize       = 4 // bytes on the wire, at least
+	PropSubsetAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
+//
+// Types specific to particular properties
+type PropMaxSendSize uint32
+
+// PropMaxSendSizeFixedSize is how many bytes every PropMaxSendSize takes on the wire.
+const PropMaxSendSizeFixedSize = 4
+
+// PropReceiveBufferSize is typedef rpcrdma2_prop_rbsiz.
+type PropReceiveBufferSize uint32
+
+// PropReceiveBufferSizeFixedSize is how many bytes every PropReceiveBufferSize takes on the wire.
+const PropReceiveBufferSizeFixedSize = 4
+
+// PropMaxSegmentSize is typedef rpcrdma2_prop_rssiz.
+type PropMaxSegmentSize uint32
+
+// PropMaxSegmentSizeFixedSize is how many bytes every PropMaxSegmentSize takes on the wire.
+const PropMaxSegmentSizeFixedSize = 4
+
+// PropMaxSegmentCount is typedef rpcrdma2_prop_rcsiz.
+type PropMaxSegmentCount uint32
+
+// PropMaxSegmentCountFixedSize is how many bytes every PropMaxSegmentCount takes on the wire.
+const PropMaxSegmentCountFixedSize = 4
+
+// PropReverseSupport is typedef rpcrdma2_prop_brs.
+type PropReverseSupport uint32
+
+// PropReverseSupportFixedSize is how many bytes every PropReverseSupport takes on the wire.
+const PropReverseSupportFixedSize = 4
+
+// PropHostAuth is typedef rpcrdma2_prop_hostauth.
+type PropHostAuth []byte
+
+// The extent of PropHostAuth, which has no largest size below 2 GiB.
+const (
+	PropHostAuthMinSize       = 4 // bytes on the wire, at least
+	PropHostAuthAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -175,17 +392,6 @@ func (v *Msg) ResetXDR() {
 	v.Chunks.ResetXDR()
 }
 
-// Nomsg is struct rpcrdma2_nomsg.
-type Nomsg struct {
-	Chunks ChunkLists
-}
-
-// The extent of Nomsg, which has no largest size below 2 GiB.
-const (
-	NomsgMinSize       = 16 // bytes on the wire, at least
-	NomsgAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nomsg) XDRSize() int {
 	n := 0
@@ -285,16 +491,6 @@ func (v *Nomsg) ResetXDR() {
 	v.Chunks.ResetXDR()
 }
 
-// ErrCode is typedef rpcrdma2_errcode.
-//
-// Header Type to Report Errors.
-type ErrCode uint32
-
-// The extent of ErrCode.
-const (
-	ErrCodeFixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ErrCode) XDRSize() int {
 	return 4
@@ -365,8 +561,7 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -376,8 +571,7 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -393,19 +587,8 @@ func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *ErrCode) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// VersionRange is struct rpcrdma2_err_vers.
-type VersionRange struct {
-	VersLow  uint32
-	VersHigh uint32
-}
-
-// The extent of VersionRange.
-const (
-	VersionRangeFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
@@ -511,17 +694,6 @@ func (v *VersionRange) ResetXDR() {
 	v.VersHigh = 0
 }
 
-// WriteShortage is struct rpcrdma2_err_write.
-type WriteShortage struct {
-	ChunkIndex   uint32
-	LengthNeeded uint32
-}
-
-// The extent of WriteShortage.
-const (
-	WriteShortageFixedSize = 8 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteShortage) XDRSize() int {
 	return 8
@@ -625,23 +797,6 @@ func (v *WriteShortage) ResetXDR() {
 	v.ChunkIndex = 0
 	v.LengthNeeded = 0
 }
-
-// Error is union rpcrdma2_error.
-type Error struct {
-	Err               ErrCode       // selects the arm
-	Versions          VersionRange  // where Err is ErrVers
-	MaxReadChunks     uint32        // where Err is ErrReadChunks
-	MaxWriteChunks    uint32        // where Err is ErrWriteChunks
-	MaxSegments       uint32        // where Err is ErrSegments
-	WriteResource     WriteShortage // where Err is ErrWriteResource
-	ReplyLengthNeeded uint32        // where Err is ErrReplyResource
-}
-
-// The extent of Error.
-const (
-	ErrorMinSize = 4  // bytes on the wire, at least
-	ErrorMaxSize = 12 // bytes on the wire, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Error) XDRSize() int {
@@ -781,8 +936,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
 	}
 	return off, nil
@@ -794,8 +948,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
-	w := b[off : off+4 : off+4]
-	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Err {
 		switch v.Err {
@@ -828,22 +981,19 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
 		}
-		w := b[off : off+4 : off+4]
-		v.MaxReadChunks = binary.BigEndian.Uint32(w[0:4])
+		v.MaxReadChunks = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case ErrWriteChunks:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
 		}
-		w := b[off : off+4 : off+4]
-		v.MaxWriteChunks = binary.BigEndian.Uint32(w[0:4])
+		v.MaxWriteChunks = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case ErrSegments:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
 		}
-		w := b[off : off+4 : off+4]
-		v.MaxSegments = binary.BigEndian.Uint32(w[0:4])
+		v.MaxSegments = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case ErrWriteResource:
 		if xdr.Lacks(b, off, 8) {
@@ -857,8 +1007,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
 		}
-		w := b[off : off+4 : off+4]
-		v.ReplyLengthNeeded = binary.BigEndian.Uint32(w[0:4])
+		v.ReplyLengthNeeded = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	default:
 	}
@@ -871,8 +1020,7 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
-	w := b[off : off+4 : off+4]
-	kind = ErrCode(binary.BigEndian.Uint32(w[0:4]))
+	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case ErrVers:
@@ -929,19 +1077,6 @@ func (v *Error) ResetXDR() {
 	}
 	v.Err = 0
 }
-
-// ConnProp is struct rpcrdma2_connprop.
-//
-// Header Type to Exchange Transport Properties.
-type ConnProp struct {
-	Props PropSet
-}
-
-// The extent of ConnProp, which has no largest size below 2 GiB.
-const (
-	ConnPropMinSize       = 4 // bytes on the wire, at least
-	ConnPropAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ConnProp) XDRSize() int {
@@ -1015,20 +1150,19 @@ func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Props)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), 4294967295, "rpcrdma2.ConnProp:Props")
+	if uint64(len(v.Props)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Props)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Props)))
 	off += 4
-	s := v.Props[:]
+	s := v.Props
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "rpcrdma2.ConnProp:Props[].Data", i)
+		if uint64(len(p.Data)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
 			return 0, xdr.Full()
@@ -1048,8 +1182,7 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
@@ -1057,7 +1190,7 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Props, int(n), 32, off); err != nil {
 		return 0, xdr.In(err, "rpcrdma2.ConnProp:Props")
 	}
-	s := v.Props[:]
+	s := v.Props
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 8) {
@@ -1084,8 +1217,7 @@ func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
@@ -1112,21 +1244,6 @@ func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 func (v *ConnProp) ResetXDR() {
 	v.Props = v.Props[:0]
 }
-
-// Common is struct rpcrdma_common.
-//
-//	Transport Header Prefixes
-type Common struct {
-	XID    uint32
-	Vers   uint32
-	Credit uint32
-	Htype  uint32
-}
-
-// The extent of Common.
-const (
-	CommonFixedSize = 16 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Common) XDRSize() int {
@@ -1238,17 +1355,6 @@ func (v *Common) ResetXDR() {
 	v.Htype = 0
 }
 
-// HeaderPrefix is struct rpcrdma2_hdr_prefix.
-type HeaderPrefix struct {
-	Start Common
-	Flags uint32
-}
-
-// The extent of HeaderPrefix.
-const (
-	HeaderPrefixFixedSize = 20 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *HeaderPrefix) XDRSize() int {
 	return 20
@@ -1359,20 +1465,6 @@ func (v *HeaderPrefix) ResetXDR() {
 	v.Flags = 0
 }
 
-// Segment is struct rpcrdma2_segment.
-//
-//	Chunks and Chunk Lists
-type Segment struct {
-	Handle uint32
-	Length uint32
-	Offset uint64
-}
-
-// The extent of Segment.
-const (
-	SegmentFixedSize = 16 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Segment) XDRSize() int {
 	return 16
@@ -1479,17 +1571,6 @@ func (v *Segment) ResetXDR() {
 	v.Length = 0
 	v.Offset = 0
 }
-
-// ReadSegment is struct rpcrdma2_read_segment.
-type ReadSegment struct {
-	Position uint32
-	Target   Segment
-}
-
-// The extent of ReadSegment.
-const (
-	ReadSegmentFixedSize = 20 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadSegment) XDRSize() int {
@@ -1599,17 +1680,6 @@ func (v *ReadSegment) ResetXDR() {
 	v.Target.ResetXDR()
 }
 
-// WriteChunk is struct rpcrdma2_write_chunk.
-type WriteChunk struct {
-	Target []Segment
-}
-
-// The extent of WriteChunk, which has no largest size below 2 GiB.
-const (
-	WriteChunkMinSize       = 4 // bytes on the wire, at least
-	WriteChunkAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteChunk) XDRSize() int {
 	n := 4
@@ -1679,16 +1749,15 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Target)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "rpcrdma2.WriteChunk:Target")
+	if uint64(len(v.Target)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Target)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
-	s := v.Target[:]
+	s := v.Target
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 16) {
@@ -1709,8 +1778,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
@@ -1718,7 +1786,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Target, int(n), 16, off); err != nil {
 		return 0, xdr.In(err, "rpcrdma2.WriteChunk:Target")
 	}
-	s := v.Target[:]
+	s := v.Target
 	for i := range s {
 		p := &s[i]
 		w := b[off : off+16 : off+16]
@@ -1735,8 +1803,7 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
@@ -1749,20 +1816,6 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
-
-// ChunkLists is struct rpcrdma2_chunk_lists.
-type ChunkLists struct {
-	InvHandle uint32
-	Reads     []ReadSegment
-	Writes    []WriteChunk
-	Reply     xdr.Optional[WriteChunk]
-}
-
-// The extent of ChunkLists, which has no largest size below 2 GiB.
-const (
-	ChunkListsMinSize       = 16 // bytes on the wire, at least
-	ChunkListsAmplification = 6  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ChunkLists) XDRSize() int {
@@ -1844,10 +1897,9 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], v.InvHandle)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.InvHandle)
 	off += 4
-	s := v.Reads[:]
+	s := v.Reads
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
@@ -1864,14 +1916,13 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], 0)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
-	s2 := v.Writes[:]
+	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), 4294967295, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+		if uint64(len(p2.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -1880,7 +1931,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p2.Target)))
 		off += 8
-		s3 := p2.Target[:]
+		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
@@ -1896,21 +1947,20 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), 4294967295, "rpcrdma2.ChunkLists:Reply.Target")
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Reply.Value.Target)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
-		s4 := v.Reply.Value.Target[:]
+		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
@@ -1963,8 +2013,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
 	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
@@ -1977,8 +2026,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
@@ -1986,7 +2034,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
-		s := p2.Target[:]
+		s := p2.Target
 		for i3 := range s {
 			p3 := &s[i3]
 			w := b[off : off+16 : off+16]
@@ -1998,8 +2046,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -2010,8 +2057,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
@@ -2021,8 +2067,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
@@ -2030,7 +2075,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, xdr.In(err, "rpcrdma2.ChunkLists:Reply.Target")
 		}
-		s2 := v.Reply.Value.Target[:]
+		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
 			p4 := &s2[i4]
 			w := b[off : off+16 : off+16]
@@ -2072,16 +2117,14 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
-	w = b[off : off+4 : off+4]
-	more2 := binary.BigEndian.Uint32(w[0:4])
+	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
 	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
@@ -2090,8 +2133,7 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
-		w = b[off : off+4 : off+4]
-		more2 = binary.BigEndian.Uint32(w[0:4])
+		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
@@ -2101,8 +2143,7 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
-	w = b[off : off+4 : off+4]
-	more3 := binary.BigEndian.Uint32(w[0:4])
+	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if more3 > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
@@ -2111,8 +2152,7 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
@@ -2132,18 +2172,6 @@ func (v *ChunkLists) ResetXDR() {
 		v.Reply.Value.ResetXDR()
 	}
 }
-
-// PropID is typedef rpcrdma2_propid.
-//
-//	Transport Properties
-//
-// Types for transport properties model
-type PropID uint32
-
-// The extent of PropID.
-const (
-	PropIDFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropID) XDRSize() int {
@@ -2215,8 +2243,7 @@ func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -2226,8 +2253,7 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = PropID(binary.BigEndian.Uint32(w[0:4]))
+	*v = PropID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -2243,20 +2269,8 @@ func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropID) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// PropVal is struct rpcrdma2_propval.
-type PropVal struct {
-	Which PropID
-	Data  []byte
-}
-
-// The extent of PropVal, which has no largest size below 2 GiB.
-const (
-	PropValMinSize       = 8 // bytes on the wire, at least
-	PropValAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropVal) XDRSize() int {
@@ -2327,8 +2341,8 @@ func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Data)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "rpcrdma2.PropVal:Data")
+	if uint64(len(v.Data)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
 		return 0, xdr.Full()
@@ -2385,19 +2399,10 @@ func (v *PropVal) ResetXDR() {
 	v.Data = nil
 }
 
-// PropSet is typedef rpcrdma2_propset.
-type PropSet []PropVal
-
-// The extent of PropSet, which has no largest size below 2 GiB.
-const (
-	PropSetMinSize       = 4 // bytes on the wire, at least
-	PropSetAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropSet) XDRSize() int {
 	n := 4
-	n += 8 * len((*v))
+	n += 8 * len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i].Data))
 	}
@@ -2466,20 +2471,19 @@ func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSet:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "rpcrdma2.PropSet:[].Data", i)
+		if uint64(len(p.Data)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.PropSet:[].Data", i)
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
 			return 0, xdr.Full()
@@ -2499,8 +2503,7 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
@@ -2508,7 +2511,7 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 32, off); err != nil {
 		return 0, xdr.In(err, "rpcrdma2.PropSet:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 8) {
@@ -2535,8 +2538,7 @@ func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
@@ -2561,22 +2563,13 @@ func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropSet) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// PropSubset is typedef rpcrdma2_propsubset.
-type PropSubset []uint32
-
-// The extent of PropSubset, which has no largest size below 2 GiB.
-const (
-	PropSubsetMinSize       = 4 // bytes on the wire, at least
-	PropSubsetAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropSubset) XDRSize() int {
 	n := 4
-	n += 4 * len((*v))
+	n += 4 * len(*v)
 	return n
 }
 
@@ -2642,22 +2635,20 @@ func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropSubset:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -2669,8 +2660,7 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
@@ -2678,10 +2668,9 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "rpcrdma2.PropSubset:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -2692,8 +2681,7 @@ func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
@@ -2704,18 +2692,8 @@ func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropSubset) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
-//
-// Types specific to particular properties
-type PropMaxSendSize uint32
-
-// The extent of PropMaxSendSize.
-const (
-	PropMaxSendSizeFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropMaxSendSize) XDRSize() int {
@@ -2787,8 +2765,7 @@ func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -2798,8 +2775,7 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = PropMaxSendSize(binary.BigEndian.Uint32(w[0:4]))
+	*v = PropMaxSendSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -2815,16 +2791,8 @@ func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropMaxSendSize) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// PropReceiveBufferSize is typedef rpcrdma2_prop_rbsiz.
-type PropReceiveBufferSize uint32
-
-// The extent of PropReceiveBufferSize.
-const (
-	PropReceiveBufferSizeFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropReceiveBufferSize) XDRSize() int {
@@ -2896,8 +2864,7 @@ func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -2907,8 +2874,7 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = PropReceiveBufferSize(binary.BigEndian.Uint32(w[0:4]))
+	*v = PropReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -2924,16 +2890,8 @@ func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropReceiveBufferSize) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// PropMaxSegmentSize is typedef rpcrdma2_prop_rssiz.
-type PropMaxSegmentSize uint32
-
-// The extent of PropMaxSegmentSize.
-const (
-	PropMaxSegmentSizeFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropMaxSegmentSize) XDRSize() int {
@@ -3005,8 +2963,7 @@ func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -3016,8 +2973,7 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = PropMaxSegmentSize(binary.BigEndian.Uint32(w[0:4]))
+	*v = PropMaxSegmentSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -3033,16 +2989,8 @@ func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropMaxSegmentSize) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// PropMaxSegmentCount is typedef rpcrdma2_prop_rcsiz.
-type PropMaxSegmentCount uint32
-
-// The extent of PropMaxSegmentCount.
-const (
-	PropMaxSegmentCountFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropMaxSegmentCount) XDRSize() int {
@@ -3114,8 +3062,7 @@ func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *x
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -3125,8 +3072,7 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = PropMaxSegmentCount(binary.BigEndian.Uint32(w[0:4]))
+	*v = PropMaxSegmentCount(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -3142,16 +3088,8 @@ func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropMaxSegmentCount) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// PropReverseSupport is typedef rpcrdma2_prop_brs.
-type PropReverseSupport uint32
-
-// The extent of PropReverseSupport.
-const (
-	PropReverseSupportFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropReverseSupport) XDRSize() int {
@@ -3223,8 +3161,7 @@ func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -3234,8 +3171,7 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = PropReverseSupport(binary.BigEndian.Uint32(w[0:4]))
+	*v = PropReverseSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -3251,22 +3187,13 @@ func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropReverseSupport) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// PropHostAuth is typedef rpcrdma2_prop_hostauth.
-type PropHostAuth []byte
-
-// The extent of PropHostAuth, which has no largest size below 2 GiB.
-const (
-	PropHostAuthMinSize       = 4 // bytes on the wire, at least
-	PropHostAuthAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropHostAuth) XDRSize() int {
 	n := 4
-	n += xdr.Padded(len((*v)))
+	n += xdr.Padded(len(*v))
 	return n
 }
 
@@ -3332,16 +3259,15 @@ func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "rpcrdma2.PropHostAuth:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:")
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, (*v))
+	off = xdr.PutOpaque(b, off, *v)
 	return off, nil
 }
 
@@ -3350,8 +3276,7 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
@@ -3359,7 +3284,7 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
 	}
-	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -3369,8 +3294,7 @@ func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
@@ -3384,7 +3308,7 @@ func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *PropHostAuth) ResetXDR() {
-	(*v) = nil
+	*v = nil
 }
 
 // Extension describes this package's code points to the transport.

@@ -44,6 +44,7 @@ package xchar
 
 import (
 	"encoding/binary"
+	"math"
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -65,9 +66,120 @@ const (
 // Basic transport characteristic types
 type ID uint32
 
-// The extent of ID.
+// IDFixedSize is how many bytes every ID takes on the wire.
+const IDFixedSize = 4
+
+// Value is struct xcharval.
+type Value struct {
+	Which ID
+	Data  []byte
+}
+
+// The extent of Value, which has no largest size below 2 GiB.
 const (
-	IDFixedSize = 4 // bytes on the wire, always
+	ValueMinSize       = 8 // bytes on the wire, at least
+	ValueAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Spec is typedef xcharspec.
+type Spec []Value
+
+// The extent of Spec, which has no largest size below 2 GiB.
+const (
+	SpecMinSize       = 4 // bytes on the wire, at least
+	SpecAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Subset is typedef xcharsubset.
+type Subset []uint32
+
+// The extent of Subset, which has no largest size below 2 GiB.
+const (
+	SubsetMinSize       = 4 // bytes on the wire, at least
+	SubsetAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// BackwardSupport is enum bkrqsup.
+//
+// Other transport characteristic types
+type BackwardSupport int32
+
+// The enumerators of BackwardSupport.
+const (
+	BackwardUnknown     BackwardSupport = 0 // BKRQSUP_UNKNOWN
+	BackwardNone        BackwardSupport = 1 // BKRQSUP_NONE
+	BackwardSizeLimited BackwardSupport = 2 // BKRQSUP_SZLIM
+	BackwardGeneral     BackwardSupport = 3 // BKRQSUP_GENL
+)
+
+// BackwardSupportFixedSize is how many bytes every BackwardSupport takes on the wire.
+const BackwardSupportFixedSize = 4
+
+// ReceiveBufferSize is typedef xchrbsiz.
+//
+// Transport characteristic typedefs
+type ReceiveBufferSize uint32
+
+// ReceiveBufferSizeFixedSize is how many bytes every ReceiveBufferSize takes on the wire.
+const ReceiveBufferSizeFixedSize = 4
+
+// RemoteInvalidation is typedef xchrrqrem.
+type RemoteInvalidation bool
+
+// RemoteInvalidationFixedSize is how many bytes every RemoteInvalidation takes on the wire.
+const RemoteInvalidationFixedSize = 4
+
+// BackwardSupportLevel is typedef xchrbrs.
+type BackwardSupportLevel = BackwardSupport
+
+// Init is struct optinfo_initxch.
+//
+// Optional operation message structures
+type Init struct {
+	Start    Spec
+	NoChange Subset
+}
+
+// The extent of Init, which has no largest size below 2 GiB.
+const (
+	InitMinSize       = 8 // bytes on the wire, at least
+	InitAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Req is struct optinfo_reqxch.
+type Req struct {
+	Want Spec
+}
+
+// The extent of Req, which has no largest size below 2 GiB.
+const (
+	ReqMinSize       = 4 // bytes on the wire, at least
+	ReqAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Resp is struct optinfo_respxch.
+type Resp struct {
+	Done     Subset
+	Rejected Subset
+	Pending  Subset
+}
+
+// The extent of Resp, which has no largest size below 2 GiB.
+const (
+	RespMinSize       = 12 // bytes on the wire, at least
+	RespAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Upd is struct optinfo_updxch.
+type Upd struct {
+	Now       Value
+	PendClear bool
+}
+
+// The extent of Upd, which has no largest size below 2 GiB.
+const (
+	UpdMinSize       = 12 // bytes on the wire, at least
+	UpdAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -140,8 +252,7 @@ func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -151,8 +262,7 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.ID:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = ID(binary.BigEndian.Uint32(w[0:4]))
+	*v = ID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -168,20 +278,8 @@ func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *ID) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Value is struct xcharval.
-type Value struct {
-	Which ID
-	Data  []byte
-}
-
-// The extent of Value, which has no largest size below 2 GiB.
-const (
-	ValueMinSize       = 8 // bytes on the wire, at least
-	ValueAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Value) XDRSize() int {
@@ -252,8 +350,8 @@ func (v *Value) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Data)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "xchar.Value:Data")
+	if uint64(len(v.Data)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
 		return 0, xdr.Full()
@@ -310,19 +408,10 @@ func (v *Value) ResetXDR() {
 	v.Data = nil
 }
 
-// Spec is typedef xcharspec.
-type Spec []Value
-
-// The extent of Spec, which has no largest size below 2 GiB.
-const (
-	SpecMinSize       = 4 // bytes on the wire, at least
-	SpecAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Spec) XDRSize() int {
 	n := 4
-	n += 8 * len((*v))
+	n += 8 * len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i].Data))
 	}
@@ -391,20 +480,19 @@ func (v *Spec) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Spec:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "xchar.Spec:[].Data", i)
+		if uint64(len(p.Data)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Spec:[].Data", i)
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
 			return 0, xdr.Full()
@@ -424,8 +512,7 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Spec:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
@@ -433,7 +520,7 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 32, off); err != nil {
 		return 0, xdr.In(err, "xchar.Spec:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 8) {
@@ -460,8 +547,7 @@ func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Spec:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
@@ -486,22 +572,13 @@ func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Spec) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// Subset is typedef xcharsubset.
-type Subset []uint32
-
-// The extent of Subset, which has no largest size below 2 GiB.
-const (
-	SubsetMinSize       = 4 // bytes on the wire, at least
-	SubsetAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Subset) XDRSize() int {
 	n := 4
-	n += 4 * len((*v))
+	n += 4 * len(*v)
 	return n
 }
 
@@ -567,22 +644,20 @@ func (v *Subset) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "xchar.Subset:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -594,8 +669,7 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Subset:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
@@ -603,10 +677,9 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "xchar.Subset:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -617,8 +690,7 @@ func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Subset:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
@@ -629,21 +701,8 @@ func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Subset) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// BackwardSupport is enum bkrqsup.
-//
-// Other transport characteristic types
-type BackwardSupport int32
-
-// The enumerators of BackwardSupport.
-const (
-	BackwardUnknown     BackwardSupport = 0 // BKRQSUP_UNKNOWN
-	BackwardNone        BackwardSupport = 1 // BKRQSUP_NONE
-	BackwardSizeLimited BackwardSupport = 2 // BKRQSUP_SZLIM
-	BackwardGeneral     BackwardSupport = 3 // BKRQSUP_GENL
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v BackwardSupport) String() string {
@@ -664,11 +723,6 @@ func (v BackwardSupport) String() string {
 func (v BackwardSupport) Valid() bool {
 	return uint32(v) <= 3
 }
-
-// The extent of BackwardSupport.
-const (
-	BackwardSupportFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *BackwardSupport) XDRSize() int {
@@ -737,14 +791,13 @@ func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "xchar.BackwardSupport:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -754,12 +807,11 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := BackwardSupport(binary.BigEndian.Uint32(w[0:4]))
+	enum := BackwardSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -769,8 +821,7 @@ func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := BackwardSupport(binary.BigEndian.Uint32(w[0:4]))
+	enum := BackwardSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
@@ -780,18 +831,8 @@ func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *BackwardSupport) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// ReceiveBufferSize is typedef xchrbsiz.
-//
-// Transport characteristic typedefs
-type ReceiveBufferSize uint32
-
-// The extent of ReceiveBufferSize.
-const (
-	ReceiveBufferSizeFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReceiveBufferSize) XDRSize() int {
@@ -863,8 +904,7 @@ func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -874,8 +914,7 @@ func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = ReceiveBufferSize(binary.BigEndian.Uint32(w[0:4]))
+	*v = ReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -891,16 +930,8 @@ func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *ReceiveBufferSize) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// RemoteInvalidation is typedef xchrrqrem.
-type RemoteInvalidation bool
-
-// The extent of RemoteInvalidation.
-const (
-	RemoteInvalidationFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RemoteInvalidation) XDRSize() int {
@@ -972,8 +1003,7 @@ func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -983,12 +1013,11 @@ func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -998,8 +1027,7 @@ func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
@@ -1009,25 +1037,8 @@ func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *RemoteInvalidation) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// BackwardSupportLevel is typedef xchrbrs.
-type BackwardSupportLevel = BackwardSupport
-
-// Init is struct optinfo_initxch.
-//
-// Optional operation message structures
-type Init struct {
-	Start    Spec
-	NoChange Subset
-}
-
-// The extent of Init, which has no largest size below 2 GiB.
-const (
-	InitMinSize       = 8 // bytes on the wire, at least
-	InitAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Init) XDRSize() int {
@@ -1102,20 +1113,19 @@ func (v *Init) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Start)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), 4294967295, "xchar.Init:Start")
+	if uint64(len(v.Start)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Start)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Start)))
 	off += 4
-	s := v.Start[:]
+	s := v.Start
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "xchar.Init:Start[].Data", i)
+		if uint64(len(p.Data)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Init:Start[].Data", i)
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
 			return 0, xdr.Full()
@@ -1126,22 +1136,20 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		off = xdr.PutOpaque(b, off, p.Data)
 	}
-	if uint64(len(v.NoChange)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), 4294967295, "xchar.Init:NoChange")
+	if uint64(len(v.NoChange)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), math.MaxUint32, "xchar.Init:NoChange")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.NoChange)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NoChange)))
 	off += 4
-	s2 := v.NoChange[:]
+	s2 := v.NoChange
 	for i2 := range s2 {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s2[i2])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 		off += 4
 	}
 	return off, nil
@@ -1153,8 +1161,7 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
@@ -1162,7 +1169,7 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Start, int(n), 32, off); err != nil {
 		return 0, xdr.In(err, "xchar.Init:Start")
 	}
-	s := v.Start[:]
+	s := v.Start
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 8) {
@@ -1184,8 +1191,7 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
@@ -1193,10 +1199,9 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.NoChange, int(n3), 4, off); err != nil {
 		return 0, xdr.In(err, "xchar.Init:NoChange")
 	}
-	s2 := v.NoChange[:]
+	s2 := v.NoChange
 	for i2 := range s2 {
-		w := b[off : off+4 : off+4]
-		s2[i2] = binary.BigEndian.Uint32(w[0:4])
+		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -1207,8 +1212,7 @@ func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
@@ -1231,8 +1235,7 @@ func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
@@ -1246,17 +1249,6 @@ func (v *Init) ResetXDR() {
 	v.Start = v.Start[:0]
 	v.NoChange = v.NoChange[:0]
 }
-
-// Req is struct optinfo_reqxch.
-type Req struct {
-	Want Spec
-}
-
-// The extent of Req, which has no largest size below 2 GiB.
-const (
-	ReqMinSize       = 4 // bytes on the wire, at least
-	ReqAmplification = 4 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Req) XDRSize() int {
@@ -1330,20 +1322,19 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Want)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), 4294967295, "xchar.Req:Want")
+	if uint64(len(v.Want)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Want)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Want)))
 	off += 4
-	s := v.Want[:]
+	s := v.Want
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), 4294967295, "xchar.Req:Want[].Data", i)
+		if uint64(len(p.Data)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Req:Want[].Data", i)
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
 			return 0, xdr.Full()
@@ -1363,8 +1354,7 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
@@ -1372,7 +1362,7 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Want, int(n), 32, off); err != nil {
 		return 0, xdr.In(err, "xchar.Req:Want")
 	}
-	s := v.Want[:]
+	s := v.Want
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 8) {
@@ -1399,8 +1389,7 @@ func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
@@ -1427,19 +1416,6 @@ func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Req) ResetXDR() {
 	v.Want = v.Want[:0]
 }
-
-// Resp is struct optinfo_respxch.
-type Resp struct {
-	Done     Subset
-	Rejected Subset
-	Pending  Subset
-}
-
-// The extent of Resp, which has no largest size below 2 GiB.
-const (
-	RespMinSize       = 12 // bytes on the wire, at least
-	RespAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Resp) XDRSize() int {
@@ -1512,58 +1488,52 @@ func (v *Resp) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Done)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), 4294967295, "xchar.Resp:Done")
+	if uint64(len(v.Done)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Done)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Done)))
 	off += 4
-	s := v.Done[:]
+	s := v.Done
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.Rejected)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), 4294967295, "xchar.Resp:Rejected")
+	if uint64(len(v.Rejected)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Rejected)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rejected)))
 	off += 4
-	s2 := v.Rejected[:]
+	s2 := v.Rejected
 	for i2 := range s2 {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s2[i2])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 		off += 4
 	}
-	if uint64(len(v.Pending)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), 4294967295, "xchar.Resp:Pending")
+	if uint64(len(v.Pending)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Pending)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Pending)))
 	off += 4
-	s3 := v.Pending[:]
+	s3 := v.Pending
 	for i3 := range s3 {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s3[i3])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 		off += 4
 	}
 	return off, nil
@@ -1575,8 +1545,7 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
@@ -1584,17 +1553,15 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Done, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "xchar.Resp:Done")
 	}
-	s := v.Done[:]
+	s := v.Done
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
@@ -1602,17 +1569,15 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Rejected, int(n2), 4, off); err != nil {
 		return 0, xdr.In(err, "xchar.Resp:Rejected")
 	}
-	s2 := v.Rejected[:]
+	s2 := v.Rejected
 	for i2 := range s2 {
-		w := b[off : off+4 : off+4]
-		s2[i2] = binary.BigEndian.Uint32(w[0:4])
+		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
@@ -1620,10 +1585,9 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Pending, int(n3), 4, off); err != nil {
 		return 0, xdr.In(err, "xchar.Resp:Pending")
 	}
-	s3 := v.Pending[:]
+	s3 := v.Pending
 	for i3 := range s3 {
-		w := b[off : off+4 : off+4]
-		s3[i3] = binary.BigEndian.Uint32(w[0:4])
+		s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -1634,8 +1598,7 @@ func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
@@ -1644,8 +1607,7 @@ func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
@@ -1654,8 +1616,7 @@ func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
@@ -1670,18 +1631,6 @@ func (v *Resp) ResetXDR() {
 	v.Rejected = v.Rejected[:0]
 	v.Pending = v.Pending[:0]
 }
-
-// Upd is struct optinfo_updxch.
-type Upd struct {
-	Now       Value
-	PendClear bool
-}
-
-// The extent of Upd, which has no largest size below 2 GiB.
-const (
-	UpdMinSize       = 12 // bytes on the wire, at least
-	UpdAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Upd) XDRSize() int {
@@ -1752,8 +1701,8 @@ func (v *Upd) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Now.Data)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), 4294967295, "xchar.Upd:Now.Data")
+	if uint64(len(v.Now.Data)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
 		return 0, xdr.Full()
@@ -1763,8 +1712,7 @@ func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Now.Data)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Now.Data)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.PendClear))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.PendClear))
 	off += 4
 	return off, nil
 }
@@ -1789,8 +1737,7 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
-	w = b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
@@ -1817,8 +1764,7 @@ func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
-	w = b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}

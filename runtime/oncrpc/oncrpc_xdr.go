@@ -30,6 +30,217 @@ const (
 	RPCSecGSS Flavor = 6 // RPCSEC_GSS
 )
 
+// FlavorFixedSize is how many bytes every Flavor takes on the wire.
+const FlavorFixedSize = 4
+
+// OpaqueAuth is struct rpc_opaque_auth.
+type OpaqueAuth struct {
+	Flavor Flavor
+	Body   []byte
+}
+
+// The extent of OpaqueAuth.
+const (
+	OpaqueAuthMinSize       = 8   // bytes on the wire, at least
+	OpaqueAuthMaxSize       = 408 // bytes on the wire, at most
+	OpaqueAuthAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// MsgType is enum rpc_msg_type.
+type MsgType int32
+
+// The enumerators of MsgType.
+const (
+	Call  MsgType = 0 // CALL
+	Reply MsgType = 1 // REPLY
+)
+
+// MsgTypeFixedSize is how many bytes every MsgType takes on the wire.
+const MsgTypeFixedSize = 4
+
+// ReplyStat is enum rpc_reply_stat.
+type ReplyStat int32
+
+// The enumerators of ReplyStat.
+const (
+	Accepted ReplyStat = 0 // MSG_ACCEPTED
+	Denied   ReplyStat = 1 // MSG_DENIED
+)
+
+// ReplyStatFixedSize is how many bytes every ReplyStat takes on the wire.
+const ReplyStatFixedSize = 4
+
+// AcceptStat is enum rpc_accept_stat.
+type AcceptStat int32
+
+// The enumerators of AcceptStat.
+const (
+	Success      AcceptStat = 0 // SUCCESS: the results follow
+	ProgUnavail  AcceptStat = 1 // PROG_UNAVAIL: no such program here
+	ProgMismatch AcceptStat = 2 // PROG_MISMATCH: not in this version
+	ProcUnavail  AcceptStat = 3 // PROC_UNAVAIL: no such procedure
+	GarbageArgs  AcceptStat = 4 // GARBAGE_ARGS: arguments could not be decoded
+	SystemErr    AcceptStat = 5 // SYSTEM_ERR: memory, and the like
+)
+
+// AcceptStatFixedSize is how many bytes every AcceptStat takes on the wire.
+const AcceptStatFixedSize = 4
+
+// RejectStat is enum rpc_reject_stat.
+type RejectStat int32
+
+// The enumerators of RejectStat.
+const (
+	RPCMismatch RejectStat = 0 // RPC_MISMATCH: RPC version is not 2
+	AuthError   RejectStat = 1 // AUTH_ERROR: caller not authenticated
+)
+
+// RejectStatFixedSize is how many bytes every RejectStat takes on the wire.
+const RejectStatFixedSize = 4
+
+// AuthStat is enum rpc_auth_stat.
+type AuthStat int32
+
+// The enumerators of AuthStat.
+const (
+	AuthStatOK           AuthStat = 0  // AUTH_OK
+	AuthStatBadCred      AuthStat = 1  // AUTH_BADCRED: bad credential
+	AuthStatRejectedCred AuthStat = 2  // AUTH_REJECTEDCRED: begin a new session
+	AuthStatBadVerf      AuthStat = 3  // AUTH_BADVERF: bad verifier
+	AuthStatRejectedVerf AuthStat = 4  // AUTH_REJECTEDVERF: verifier expired or replayed
+	AuthStatTooWeak      AuthStat = 5  // AUTH_TOOWEAK: rejected for security reasons
+	AuthStatInvalidResp  AuthStat = 6  // AUTH_INVALIDRESP: bogus response verifier
+	AuthStatFailed       AuthStat = 7  // AUTH_FAILED: unknown reason
+	AuthStatCredProblem  AuthStat = 13 // RPCSEC_GSS_CREDPROBLEM
+	AuthStatCtxProblem   AuthStat = 14 // RPCSEC_GSS_CTXPROBLEM
+)
+
+// AuthStatFixedSize is how many bytes every AuthStat takes on the wire.
+const AuthStatFixedSize = 4
+
+// VersionRange is struct rpc_version_range.
+type VersionRange struct {
+	Low  uint32
+	High uint32
+}
+
+// VersionRangeFixedSize is how many bytes every VersionRange takes on the wire.
+const VersionRangeFixedSize = 8
+
+// CallBody is struct rpc_call_body.
+type CallBody struct {
+	RPCVers uint32 // 2
+	Prog    uint32
+	Vers    uint32
+	Proc    uint32
+	Cred    OpaqueAuth
+	Verf    OpaqueAuth
+}
+
+// The extent of CallBody.
+const (
+	CallBodyMinSize       = 32  // bytes on the wire, at least
+	CallBodyMaxSize       = 832 // bytes on the wire, at most
+	CallBodyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ReplyData is union rpc_reply_data, with the arm that Stat selects.
+type ReplyData struct {
+	Stat         AcceptStat   // selects the arm
+	MismatchInfo VersionRange // where Stat is ProgMismatch
+}
+
+// The extent of ReplyData.
+const (
+	ReplyDataMinSize = 4  // bytes on the wire, at least
+	ReplyDataMaxSize = 12 // bytes on the wire, at most
+)
+
+// AcceptedReply is struct rpc_accepted_reply.
+type AcceptedReply struct {
+	Verf OpaqueAuth
+	Data ReplyData
+}
+
+// The extent of AcceptedReply.
+const (
+	AcceptedReplyMinSize       = 12  // bytes on the wire, at least
+	AcceptedReplyMaxSize       = 420 // bytes on the wire, at most
+	AcceptedReplyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// RejectedReply is union rpc_rejected_reply, with the arm that Stat selects.
+type RejectedReply struct {
+	Stat         RejectStat   // selects the arm
+	MismatchInfo VersionRange // where Stat is RPCMismatch
+	AuthStat     AuthStat     // where Stat is AuthError
+}
+
+// The extent of RejectedReply.
+const (
+	RejectedReplyMinSize = 8  // bytes on the wire, at least
+	RejectedReplyMaxSize = 12 // bytes on the wire, at most
+)
+
+// ReplyBody is union rpc_reply_body, with the arm that Stat selects.
+type ReplyBody struct {
+	Stat     ReplyStat     // selects the arm
+	Accepted AcceptedReply // where Stat is Accepted
+	Rejected RejectedReply // where Stat is Denied
+}
+
+// The extent of ReplyBody.
+const (
+	ReplyBodyMinSize       = 12  // bytes on the wire, at least
+	ReplyBodyMaxSize       = 424 // bytes on the wire, at most
+	ReplyBodyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Body is union rpc_msg_body, with the arm that Type selects.
+type Body struct {
+	Type  MsgType   // selects the arm
+	Call  CallBody  // where Type is Call
+	Reply ReplyBody // where Type is Reply
+}
+
+// The extent of Body.
+const (
+	BodyMinSize       = 16  // bytes on the wire, at least
+	BodyMaxSize       = 836 // bytes on the wire, at most
+	BodyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Message is struct rpc_msg.
+type Message struct {
+	XID  uint32
+	Body Body
+}
+
+// The extent of Message.
+const (
+	MessageMinSize       = 20  // bytes on the wire, at least
+	MessageMaxSize       = 840 // bytes on the wire, at most
+	MessageAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// AuthSysParms is struct authsys_parms.
+//
+// AUTH_SYS credential (appendix A).
+type AuthSysParms struct {
+	Stamp       uint32
+	MachineName xdr.String
+	UID         uint32
+	GID         uint32
+	Gids        []uint32
+}
+
+// The extent of AuthSysParms.
+const (
+	AuthSysParmsMinSize       = 20  // bytes on the wire, at least
+	AuthSysParmsMaxSize       = 340 // bytes on the wire, at most
+	AuthSysParmsAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
 // String returns the enumerator's XDR name, or the number.
 func (v Flavor) String() string {
 	switch v {
@@ -51,11 +262,6 @@ func (v Flavor) String() string {
 func (v Flavor) Valid() bool {
 	return uint32(v) <= 3 || v == 6
 }
-
-// The extent of Flavor.
-const (
-	FlavorFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Flavor) XDRSize() int {
@@ -127,8 +333,7 @@ func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -138,8 +343,7 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.Flavor:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Flavor(binary.BigEndian.Uint32(w[0:4]))
+	*v = Flavor(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -155,21 +359,8 @@ func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Flavor) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// OpaqueAuth is struct rpc_opaque_auth.
-type OpaqueAuth struct {
-	Flavor Flavor
-	Body   []byte
-}
-
-// The extent of OpaqueAuth.
-const (
-	OpaqueAuthMinSize       = 8   // bytes on the wire, at least
-	OpaqueAuthMaxSize       = 408 // bytes on the wire, at most
-	OpaqueAuthAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpaqueAuth) XDRSize() int {
@@ -304,15 +495,6 @@ func (v *OpaqueAuth) ResetXDR() {
 	v.Body = nil
 }
 
-// MsgType is enum rpc_msg_type.
-type MsgType int32
-
-// The enumerators of MsgType.
-const (
-	Call  MsgType = 0 // CALL
-	Reply MsgType = 1 // REPLY
-)
-
 // String returns the enumerator's XDR name, or the number.
 func (v MsgType) String() string {
 	switch v {
@@ -328,11 +510,6 @@ func (v MsgType) String() string {
 func (v MsgType) Valid() bool {
 	return uint32(v) <= 1
 }
-
-// The extent of MsgType.
-const (
-	MsgTypeFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *MsgType) XDRSize() int {
@@ -401,14 +578,13 @@ func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.MsgType:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -418,12 +594,11 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.MsgType:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
+	enum := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -433,8 +608,7 @@ func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.MsgType:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := MsgType(binary.BigEndian.Uint32(w[0:4]))
+	enum := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
@@ -444,17 +618,8 @@ func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *MsgType) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// ReplyStat is enum rpc_reply_stat.
-type ReplyStat int32
-
-// The enumerators of ReplyStat.
-const (
-	Accepted ReplyStat = 0 // MSG_ACCEPTED
-	Denied   ReplyStat = 1 // MSG_DENIED
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v ReplyStat) String() string {
@@ -471,11 +636,6 @@ func (v ReplyStat) String() string {
 func (v ReplyStat) Valid() bool {
 	return uint32(v) <= 1
 }
-
-// The extent of ReplyStat.
-const (
-	ReplyStatFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReplyStat) XDRSize() int {
@@ -544,14 +704,13 @@ func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.ReplyStat:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -561,12 +720,11 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+	enum := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -576,8 +734,7 @@ func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+	enum := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
@@ -587,21 +744,8 @@ func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *ReplyStat) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// AcceptStat is enum rpc_accept_stat.
-type AcceptStat int32
-
-// The enumerators of AcceptStat.
-const (
-	Success      AcceptStat = 0 // SUCCESS: the results follow
-	ProgUnavail  AcceptStat = 1 // PROG_UNAVAIL: no such program here
-	ProgMismatch AcceptStat = 2 // PROG_MISMATCH: not in this version
-	ProcUnavail  AcceptStat = 3 // PROC_UNAVAIL: no such procedure
-	GarbageArgs  AcceptStat = 4 // GARBAGE_ARGS: arguments could not be decoded
-	SystemErr    AcceptStat = 5 // SYSTEM_ERR: memory, and the like
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v AcceptStat) String() string {
@@ -626,11 +770,6 @@ func (v AcceptStat) String() string {
 func (v AcceptStat) Valid() bool {
 	return uint32(v) <= 5
 }
-
-// The extent of AcceptStat.
-const (
-	AcceptStatFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AcceptStat) XDRSize() int {
@@ -699,14 +838,13 @@ func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.AcceptStat:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -716,12 +854,11 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	enum := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -731,8 +868,7 @@ func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	enum := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
@@ -742,17 +878,8 @@ func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *AcceptStat) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// RejectStat is enum rpc_reject_stat.
-type RejectStat int32
-
-// The enumerators of RejectStat.
-const (
-	RPCMismatch RejectStat = 0 // RPC_MISMATCH: RPC version is not 2
-	AuthError   RejectStat = 1 // AUTH_ERROR: caller not authenticated
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v RejectStat) String() string {
@@ -769,11 +896,6 @@ func (v RejectStat) String() string {
 func (v RejectStat) Valid() bool {
 	return uint32(v) <= 1
 }
-
-// The extent of RejectStat.
-const (
-	RejectStatFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RejectStat) XDRSize() int {
@@ -842,14 +964,13 @@ func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "oncrpc.RejectStat:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -859,12 +980,11 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+	enum := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -874,8 +994,7 @@ func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+	enum := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
@@ -885,25 +1004,8 @@ func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *RejectStat) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// AuthStat is enum rpc_auth_stat.
-type AuthStat int32
-
-// The enumerators of AuthStat.
-const (
-	AuthStatOK           AuthStat = 0  // AUTH_OK
-	AuthStatBadCred      AuthStat = 1  // AUTH_BADCRED: bad credential
-	AuthStatRejectedCred AuthStat = 2  // AUTH_REJECTEDCRED: begin a new session
-	AuthStatBadVerf      AuthStat = 3  // AUTH_BADVERF: bad verifier
-	AuthStatRejectedVerf AuthStat = 4  // AUTH_REJECTEDVERF: verifier expired or replayed
-	AuthStatTooWeak      AuthStat = 5  // AUTH_TOOWEAK: rejected for security reasons
-	AuthStatInvalidResp  AuthStat = 6  // AUTH_INVALIDRESP: bogus response verifier
-	AuthStatFailed       AuthStat = 7  // AUTH_FAILED: unknown reason
-	AuthStatCredProblem  AuthStat = 13 // RPCSEC_GSS_CREDPROBLEM
-	AuthStatCtxProblem   AuthStat = 14 // RPCSEC_GSS_CTXPROBLEM
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v AuthStat) String() string {
@@ -936,11 +1038,6 @@ func (v AuthStat) String() string {
 func (v AuthStat) Valid() bool {
 	return uint32(v) <= 7 || 13 <= v && v <= 14
 }
-
-// The extent of AuthStat.
-const (
-	AuthStatFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AuthStat) XDRSize() int {
@@ -1012,8 +1109,7 @@ func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -1023,8 +1119,7 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = AuthStat(binary.BigEndian.Uint32(w[0:4]))
+	*v = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -1040,19 +1135,8 @@ func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *AuthStat) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// VersionRange is struct rpc_version_range.
-type VersionRange struct {
-	Low  uint32
-	High uint32
-}
-
-// The extent of VersionRange.
-const (
-	VersionRangeFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
@@ -1157,23 +1241,6 @@ func (v *VersionRange) ResetXDR() {
 	v.Low = 0
 	v.High = 0
 }
-
-// CallBody is struct rpc_call_body.
-type CallBody struct {
-	RPCVers uint32 // 2
-	Prog    uint32
-	Vers    uint32
-	Proc    uint32
-	Cred    OpaqueAuth
-	Verf    OpaqueAuth
-}
-
-// The extent of CallBody.
-const (
-	CallBodyMinSize       = 32  // bytes on the wire, at least
-	CallBodyMaxSize       = 832 // bytes on the wire, at most
-	CallBodyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CallBody) XDRSize() int {
@@ -1363,18 +1430,6 @@ func (v *CallBody) ResetXDR() {
 	v.Verf.ResetXDR()
 }
 
-// ReplyData is union rpc_reply_data.
-type ReplyData struct {
-	Stat         AcceptStat   // selects the arm
-	MismatchInfo VersionRange // where Stat is ProgMismatch
-}
-
-// The extent of ReplyData.
-const (
-	ReplyDataMinSize = 4  // bytes on the wire, at least
-	ReplyDataMaxSize = 12 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReplyData) XDRSize() int {
 	n := 4
@@ -1454,8 +1509,7 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Stat))
 		off += 4
 	case ProgMismatch:
 		if xdr.Lacks(b, off, 12) {
@@ -1473,8 +1527,7 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Stat))
 		off += 4
 	}
 	return off, nil
@@ -1485,8 +1538,7 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
-	w := b[off : off+4 : off+4]
-	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
 		switch v.Stat {
@@ -1520,8 +1572,7 @@ func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
-	w := b[off : off+4 : off+4]
-	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Success:
@@ -1548,19 +1599,6 @@ func (v *ReplyData) ResetXDR() {
 	}
 	v.Stat = 0
 }
-
-// AcceptedReply is struct rpc_accepted_reply.
-type AcceptedReply struct {
-	Verf OpaqueAuth
-	Data ReplyData
-}
-
-// The extent of AcceptedReply.
-const (
-	AcceptedReplyMinSize       = 12  // bytes on the wire, at least
-	AcceptedReplyMaxSize       = 420 // bytes on the wire, at most
-	AcceptedReplyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AcceptedReply) XDRSize() int {
@@ -1648,8 +1686,7 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verf.Body)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Verf.Body)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Data.Stat))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Data.Stat))
 	off += 4
 	switch v.Data.Stat {
 	case Success:
@@ -1692,8 +1729,7 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
-	w = b[off : off+4 : off+4]
-	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Data.Stat {
 		switch v.Data.Stat {
@@ -1743,8 +1779,7 @@ func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
-	w = b[off : off+4 : off+4]
-	kind := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Success:
@@ -1766,19 +1801,6 @@ func (v *AcceptedReply) ResetXDR() {
 	v.Verf.ResetXDR()
 	v.Data.ResetXDR()
 }
-
-// RejectedReply is union rpc_rejected_reply.
-type RejectedReply struct {
-	Stat         RejectStat   // selects the arm
-	MismatchInfo VersionRange // where Stat is RPCMismatch
-	AuthStat     AuthStat     // where Stat is AuthError
-}
-
-// The extent of RejectedReply.
-const (
-	RejectedReplyMinSize = 8  // bytes on the wire, at least
-	RejectedReplyMaxSize = 12 // bytes on the wire, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RejectedReply) XDRSize() int {
@@ -1886,8 +1908,7 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
-	w := b[off : off+4 : off+4]
-	kind := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
 		switch v.Stat {
@@ -1911,8 +1932,7 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
 		}
-		w := b[off : off+4 : off+4]
-		v.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
+		v.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	default:
 		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -1928,8 +1948,7 @@ func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
-	w := b[off : off+4 : off+4]
-	kind := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case RPCMismatch:
@@ -1961,20 +1980,6 @@ func (v *RejectedReply) ResetXDR() {
 	}
 	v.Stat = 0
 }
-
-// ReplyBody is union rpc_reply_body.
-type ReplyBody struct {
-	Stat     ReplyStat     // selects the arm
-	Accepted AcceptedReply // where Stat is Accepted
-	Rejected RejectedReply // where Stat is Denied
-}
-
-// The extent of ReplyBody.
-const (
-	ReplyBodyMinSize       = 12  // bytes on the wire, at least
-	ReplyBodyMaxSize       = 424 // bytes on the wire, at most
-	ReplyBodyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReplyBody) XDRSize() int {
@@ -2077,8 +2082,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Accepted.Verf.Body)))
 		off += 12
 		off = xdr.PutOpaque(b, off, v.Accepted.Verf.Body)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Accepted.Data.Stat))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Accepted.Data.Stat))
 		off += 4
 		switch v.Accepted.Data.Stat {
 		case Success:
@@ -2116,8 +2120,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Rejected.AuthStat))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Rejected.AuthStat))
 			off += 4
 		default:
 			if !v.Rejected.Stat.Valid() {
@@ -2139,8 +2142,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
-	w := b[off : off+4 : off+4]
-	kind := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Stat {
 		switch v.Stat {
@@ -2174,8 +2176,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
-		w = b[off : off+4 : off+4]
-		kind2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Accepted.Data.Stat {
 			switch v.Accepted.Data.Stat {
@@ -2205,8 +2206,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
-		w := b[off : off+4 : off+4]
-		kind3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+		kind3 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Rejected.Stat {
 			switch v.Rejected.Stat {
@@ -2230,8 +2230,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
 			}
-			w := b[off : off+4 : off+4]
-			v.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
+			v.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		default:
 			if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -2253,8 +2252,7 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
-	w := b[off : off+4 : off+4]
-	kind := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+	kind := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Accepted:
@@ -2277,8 +2275,7 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
-		w = b[off : off+4 : off+4]
-		kind2 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Success:
@@ -2296,8 +2293,7 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
-		w := b[off : off+4 : off+4]
-		kind3 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+		kind3 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind3 {
 		case RPCMismatch:
@@ -2335,20 +2331,6 @@ func (v *ReplyBody) ResetXDR() {
 	}
 	v.Stat = 0
 }
-
-// Body is union rpc_msg_body.
-type Body struct {
-	Type  MsgType   // selects the arm
-	Call  CallBody  // where Type is Call
-	Reply ReplyBody // where Type is Reply
-}
-
-// The extent of Body.
-const (
-	BodyMinSize       = 16  // bytes on the wire, at least
-	BodyMaxSize       = 836 // bytes on the wire, at most
-	BodyAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Body) XDRSize() int {
@@ -2492,8 +2474,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Reply.Accepted.Verf.Body)))
 			off += 8
 			off = xdr.PutOpaque(b, off, v.Reply.Accepted.Verf.Body)
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Data.Stat))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Reply.Accepted.Data.Stat {
 			case Success:
@@ -2555,8 +2536,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
-	w := b[off : off+4 : off+4]
-	kind := MsgType(binary.BigEndian.Uint32(w[0:4]))
+	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Type {
 		switch v.Type {
@@ -2613,8 +2593,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Reply.Stat {
 			switch v.Reply.Stat {
@@ -2648,8 +2627,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
-			w = b[off : off+4 : off+4]
-			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind3 != v.Reply.Accepted.Data.Stat {
 				switch v.Reply.Accepted.Data.Stat {
@@ -2679,8 +2657,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
-			w := b[off : off+4 : off+4]
-			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind4 != v.Reply.Rejected.Stat {
 				switch v.Reply.Rejected.Stat {
@@ -2704,8 +2681,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
 				}
-				w := b[off : off+4 : off+4]
-				v.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
+				v.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				off += 4
 			default:
 				if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -2733,8 +2709,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
 	}
-	w := b[off : off+4 : off+4]
-	kind := MsgType(binary.BigEndian.Uint32(w[0:4]))
+	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Call:
@@ -2774,8 +2749,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Accepted:
@@ -2798,8 +2772,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
-			w = b[off : off+4 : off+4]
-			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind3 {
 			case Success:
@@ -2817,8 +2790,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
-			w := b[off : off+4 : off+4]
-			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
@@ -2862,19 +2834,6 @@ func (v *Body) ResetXDR() {
 	}
 	v.Type = 0
 }
-
-// Message is struct rpc_msg.
-type Message struct {
-	XID  uint32
-	Body Body
-}
-
-// The extent of Message.
-const (
-	MessageMinSize       = 20  // bytes on the wire, at least
-	MessageMaxSize       = 840 // bytes on the wire, at most
-	MessageAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Message) XDRSize() int {
@@ -3018,8 +2977,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Body.Reply.Accepted.Verf.Body)))
 			off += 12
 			off = xdr.PutOpaque(b, off, v.Body.Reply.Accepted.Verf.Body)
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Accepted.Data.Stat))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Body.Reply.Accepted.Data.Stat {
 			case Success:
@@ -3057,8 +3015,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Rejected.AuthStat))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Reply.Rejected.AuthStat))
 				off += 4
 			default:
 				if !v.Body.Reply.Rejected.Stat.Valid() {
@@ -3145,8 +3102,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Body.Reply.Stat {
 			switch v.Body.Reply.Stat {
@@ -3180,8 +3136,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
-			w = b[off : off+4 : off+4]
-			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind3 != v.Body.Reply.Accepted.Data.Stat {
 				switch v.Body.Reply.Accepted.Data.Stat {
@@ -3211,8 +3166,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
-			w := b[off : off+4 : off+4]
-			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind4 != v.Body.Reply.Rejected.Stat {
 				switch v.Body.Reply.Rejected.Stat {
@@ -3236,8 +3190,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
 				}
-				w := b[off : off+4 : off+4]
-				v.Body.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(w[0:4]))
+				v.Body.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				off += 4
 			default:
 				if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -3306,8 +3259,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := ReplyStat(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Accepted:
@@ -3330,8 +3282,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
-			w = b[off : off+4 : off+4]
-			kind3 := AcceptStat(binary.BigEndian.Uint32(w[0:4]))
+			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind3 {
 			case Success:
@@ -3349,8 +3300,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
-			w := b[off : off+4 : off+4]
-			kind4 := RejectStat(binary.BigEndian.Uint32(w[0:4]))
+			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
@@ -3389,24 +3339,6 @@ func (v *Message) ResetXDR() {
 	v.XID = 0
 	v.Body.ResetXDR()
 }
-
-// AuthSysParms is struct authsys_parms.
-//
-// AUTH_SYS credential (appendix A).
-type AuthSysParms struct {
-	Stamp       uint32
-	MachineName xdr.String
-	UID         uint32
-	GID         uint32
-	Gids        []uint32
-}
-
-// The extent of AuthSysParms.
-const (
-	AuthSysParmsMinSize       = 20  // bytes on the wire, at least
-	AuthSysParmsMaxSize       = 340 // bytes on the wire, at most
-	AuthSysParmsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *AuthSysParms) XDRSize() int {
@@ -3497,13 +3429,12 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint32(w[4:8], v.GID)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Gids)))
 	off += 12
-	s := v.Gids[:]
+	s := v.Gids
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -3547,10 +3478,9 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Gids, int(n2), 4, off); err != nil {
 		return 0, xdr.In(err, "oncrpc.AuthSysParms:Gids")
 	}
-	s := v.Gids[:]
+	s := v.Gids
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil

@@ -38,12 +38,19 @@
 //   IN ANY WAY OUT OF THE USE OF THIS SOFTWARE, EVEN IF
 //   ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
-// Package nfs4 is the XDR of nfs4.x in Go.
-// See package github.com/rpcrdma/rpcrdma/runtime/xdr for the methods of its types.
+// Package nfs4 is the XDR of nfs4.x in Go. What its types have in common, and who
+// owns the memory, is in the documentation of [github.com/rpcrdma/rpcrdma/runtime/xdr].
+//
+// Do not edit: after a change of the source, run
+//
+//	xdrgen gen -o . -package nfs4 nfs4.x
+//
+// and xdrgen compat before, which tells what the change breaks.
 package nfs4
 
 import (
 	"encoding/binary"
+	"math"
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -185,6 +192,22 @@ const (
 	RpcsecGSS                   = 6                    // RPCSEC_GSS
 )
 
+// Program NFS4_PROGRAM and its procedures (RFC 5531 §12).
+const (
+	NFS4Program              = 100003 // program NFS4_PROGRAM
+	NFS4ProgramNFSV4         = 4      // version NFS_V4
+	NFS4ProgramNFSV4Null     = 0      // procedure NFSPROC4_NULL: void to void
+	NFS4ProgramNFSV4Compound = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
+)
+
+// Program NFS4_CALLBACK and its procedures (RFC 5531 §12).
+const (
+	NFS4Callback              = 1073741824 // program NFS4_CALLBACK
+	NFS4CallbackNFSCb         = 1          // version NFS_CB
+	NFS4CallbackNFSCbNull     = 0          // procedure CB_NULL: void to void
+	NFS4CallbackNFSCbCompound = 1          // procedure CB_COMPOUND: CB_COMPOUND4args to CB_COMPOUND4res
+)
+
 // NFSFtype4 is enum nfs_ftype4.
 //
 // File types
@@ -201,6 +224,2343 @@ const (
 	NFSFtype4Fifo      NFSFtype4 = 7 // NF4FIFO: Special File - fifo
 	NFSFtype4Attrdir   NFSFtype4 = 8 // NF4ATTRDIR: Attribute Directory
 	NFSFtype4Namedattr NFSFtype4 = 9 // NF4NAMEDATTR: Named Attribute
+)
+
+// NFSFtype4FixedSize is how many bytes every NFSFtype4 takes on the wire.
+const NFSFtype4FixedSize = 4
+
+// Nfsstat4 is enum nfsstat4.
+//
+// Error status
+type Nfsstat4 int32
+
+// The enumerators of Nfsstat4.
+const (
+	Nfsstat4OK        Nfsstat4 = 0  // NFS4_OK: everything is okay
+	Nfsstat4ErrPerm   Nfsstat4 = 1  // NFS4ERR_PERM: caller not privileged
+	Nfsstat4ErrNoent  Nfsstat4 = 2  // NFS4ERR_NOENT: no such file/directory
+	Nfsstat4ErrIo     Nfsstat4 = 5  // NFS4ERR_IO: hard I/O error
+	Nfsstat4ErrNxio   Nfsstat4 = 6  // NFS4ERR_NXIO: no such device
+	Nfsstat4ErrAccess Nfsstat4 = 13 // NFS4ERR_ACCESS: access denied
+	Nfsstat4ErrExist  Nfsstat4 = 17 // NFS4ERR_EXIST: file already exists
+	Nfsstat4ErrXdev   Nfsstat4 = 18 // NFS4ERR_XDEV: different file systems
+	// Unused/reserved        19
+	Nfsstat4ErrNotdir            Nfsstat4 = 20    // NFS4ERR_NOTDIR: should be a directory
+	Nfsstat4ErrIsdir             Nfsstat4 = 21    // NFS4ERR_ISDIR: should not be directory
+	Nfsstat4ErrInval             Nfsstat4 = 22    // NFS4ERR_INVAL: invalid argument
+	Nfsstat4ErrFbig              Nfsstat4 = 27    // NFS4ERR_FBIG: file exceeds server max
+	Nfsstat4ErrNospc             Nfsstat4 = 28    // NFS4ERR_NOSPC: no space on file system
+	Nfsstat4ErrRofs              Nfsstat4 = 30    // NFS4ERR_ROFS: read-only file system
+	Nfsstat4ErrMlink             Nfsstat4 = 31    // NFS4ERR_MLINK: too many hard links
+	Nfsstat4ErrNametoolong       Nfsstat4 = 63    // NFS4ERR_NAMETOOLONG: name exceeds server max
+	Nfsstat4ErrNotempty          Nfsstat4 = 66    // NFS4ERR_NOTEMPTY: directory not empty
+	Nfsstat4ErrDquot             Nfsstat4 = 69    // NFS4ERR_DQUOT: hard quota limit reached
+	Nfsstat4ErrStale             Nfsstat4 = 70    // NFS4ERR_STALE: file no longer exists
+	Nfsstat4ErrBadhandle         Nfsstat4 = 10001 // NFS4ERR_BADHANDLE: Illegal filehandle
+	Nfsstat4ErrBadCookie         Nfsstat4 = 10003 // NFS4ERR_BAD_COOKIE: READDIR cookie is stale
+	Nfsstat4ErrNotsupp           Nfsstat4 = 10004 // NFS4ERR_NOTSUPP: operation not supported
+	Nfsstat4ErrToosmall          Nfsstat4 = 10005 // NFS4ERR_TOOSMALL: response limit exceeded
+	Nfsstat4ErrServerfault       Nfsstat4 = 10006 // NFS4ERR_SERVERFAULT: undefined server error
+	Nfsstat4ErrBadtype           Nfsstat4 = 10007 // NFS4ERR_BADTYPE: type invalid for CREATE
+	Nfsstat4ErrDelay             Nfsstat4 = 10008 // NFS4ERR_DELAY: file "busy" - retry
+	Nfsstat4ErrSame              Nfsstat4 = 10009 // NFS4ERR_SAME: nverify says attrs same
+	Nfsstat4ErrDenied            Nfsstat4 = 10010 // NFS4ERR_DENIED: lock unavailable
+	Nfsstat4ErrExpired           Nfsstat4 = 10011 // NFS4ERR_EXPIRED: lock lease expired
+	Nfsstat4ErrLocked            Nfsstat4 = 10012 // NFS4ERR_LOCKED: I/O failed due to lock
+	Nfsstat4ErrGrace             Nfsstat4 = 10013 // NFS4ERR_GRACE: in grace period
+	Nfsstat4ErrFhexpired         Nfsstat4 = 10014 // NFS4ERR_FHEXPIRED: filehandle expired
+	Nfsstat4ErrShareDenied       Nfsstat4 = 10015 // NFS4ERR_SHARE_DENIED: share reserve denied
+	Nfsstat4ErrWrongsec          Nfsstat4 = 10016 // NFS4ERR_WRONGSEC: wrong security flavor
+	Nfsstat4ErrClidInuse         Nfsstat4 = 10017 // NFS4ERR_CLID_INUSE: clientid in use
+	Nfsstat4ErrResource          Nfsstat4 = 10018 // NFS4ERR_RESOURCE: resource exhaustion
+	Nfsstat4ErrMoved             Nfsstat4 = 10019 // NFS4ERR_MOVED: file system relocated
+	Nfsstat4ErrNofilehandle      Nfsstat4 = 10020 // NFS4ERR_NOFILEHANDLE: current FH is not set
+	Nfsstat4ErrMinorVersMismatch Nfsstat4 = 10021 // NFS4ERR_MINOR_VERS_MISMATCH: minor vers not supp
+	Nfsstat4ErrStaleClientid     Nfsstat4 = 10022 // NFS4ERR_STALE_CLIENTID: server has rebooted
+	Nfsstat4ErrStaleStateid      Nfsstat4 = 10023 // NFS4ERR_STALE_STATEID: server has rebooted
+	Nfsstat4ErrOldStateid        Nfsstat4 = 10024 // NFS4ERR_OLD_STATEID: state is out of sync
+	Nfsstat4ErrBadStateid        Nfsstat4 = 10025 // NFS4ERR_BAD_STATEID: incorrect stateid
+	Nfsstat4ErrBadSeqid          Nfsstat4 = 10026 // NFS4ERR_BAD_SEQID: request is out of seq.
+	Nfsstat4ErrNotSame           Nfsstat4 = 10027 // NFS4ERR_NOT_SAME: verify - attrs not same
+	Nfsstat4ErrLockRange         Nfsstat4 = 10028 // NFS4ERR_LOCK_RANGE: lock range not supported
+	Nfsstat4ErrSymlink           Nfsstat4 = 10029 // NFS4ERR_SYMLINK: should be file/directory
+	Nfsstat4ErrRestorefh         Nfsstat4 = 10030 // NFS4ERR_RESTOREFH: no saved filehandle
+	Nfsstat4ErrLeaseMoved        Nfsstat4 = 10031 // NFS4ERR_LEASE_MOVED: some file system moved
+	Nfsstat4ErrAttrnotsupp       Nfsstat4 = 10032 // NFS4ERR_ATTRNOTSUPP: recommended attr not sup
+	Nfsstat4ErrNoGrace           Nfsstat4 = 10033 // NFS4ERR_NO_GRACE: reclaim outside of grace
+	Nfsstat4ErrReclaimBad        Nfsstat4 = 10034 // NFS4ERR_RECLAIM_BAD: reclaim error at server
+	Nfsstat4ErrReclaimConflict   Nfsstat4 = 10035 // NFS4ERR_RECLAIM_CONFLICT: conflict on reclaim
+	Nfsstat4ErrBadxdr            Nfsstat4 = 10036 // NFS4ERR_BADXDR: XDR decode failed
+	Nfsstat4ErrLocksHeld         Nfsstat4 = 10037 // NFS4ERR_LOCKS_HELD: file locks held at CLOSE
+	Nfsstat4ErrOpenmode          Nfsstat4 = 10038 // NFS4ERR_OPENMODE: conflict in OPEN and I/O
+	Nfsstat4ErrBadowner          Nfsstat4 = 10039 // NFS4ERR_BADOWNER: owner translation bad
+	Nfsstat4ErrBadchar           Nfsstat4 = 10040 // NFS4ERR_BADCHAR: UTF-8 char not supported
+	Nfsstat4ErrBadname           Nfsstat4 = 10041 // NFS4ERR_BADNAME: name not supported
+	Nfsstat4ErrBadRange          Nfsstat4 = 10042 // NFS4ERR_BAD_RANGE: lock range not supported
+	Nfsstat4ErrLockNotsupp       Nfsstat4 = 10043 // NFS4ERR_LOCK_NOTSUPP: no atomic up/downgrade
+	Nfsstat4ErrOpIllegal         Nfsstat4 = 10044 // NFS4ERR_OP_ILLEGAL: undefined operation
+	Nfsstat4ErrDeadlock          Nfsstat4 = 10045 // NFS4ERR_DEADLOCK: file locking deadlock
+	Nfsstat4ErrFileOpen          Nfsstat4 = 10046 // NFS4ERR_FILE_OPEN: open file blocks op.
+	Nfsstat4ErrAdminRevoked      Nfsstat4 = 10047 // NFS4ERR_ADMIN_REVOKED: lock-owner state revoked
+	Nfsstat4ErrCbPathDown        Nfsstat4 = 10048 // NFS4ERR_CB_PATH_DOWN: callback path down
+)
+
+// Nfsstat4FixedSize is how many bytes every Nfsstat4 takes on the wire.
+const Nfsstat4FixedSize = 4
+
+// Attrlist4 is typedef attrlist4.
+//
+// Basic data types
+type Attrlist4 []byte
+
+// The extent of Attrlist4, which has no largest size below 2 GiB.
+const (
+	Attrlist4MinSize       = 4 // bytes on the wire, at least
+	Attrlist4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Bitmap4 is typedef bitmap4.
+type Bitmap4 []uint32
+
+// The extent of Bitmap4, which has no largest size below 2 GiB.
+const (
+	Bitmap4MinSize       = 4 // bytes on the wire, at least
+	Bitmap4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Changeid4 is typedef changeid4.
+type Changeid4 uint64
+
+// Changeid4FixedSize is how many bytes every Changeid4 takes on the wire.
+const Changeid4FixedSize = 8
+
+// Clientid4 is typedef clientid4.
+type Clientid4 uint64
+
+// Clientid4FixedSize is how many bytes every Clientid4 takes on the wire.
+const Clientid4FixedSize = 8
+
+// Count4 is typedef count4.
+type Count4 uint32
+
+// Count4FixedSize is how many bytes every Count4 takes on the wire.
+const Count4FixedSize = 4
+
+// Length4 is typedef length4.
+type Length4 uint64
+
+// Length4FixedSize is how many bytes every Length4 takes on the wire.
+const Length4FixedSize = 8
+
+// Mode4 is typedef mode4.
+type Mode4 uint32
+
+// Mode4FixedSize is how many bytes every Mode4 takes on the wire.
+const Mode4FixedSize = 4
+
+// NFSCookie4 is typedef nfs_cookie4.
+type NFSCookie4 uint64
+
+// NFSCookie4FixedSize is how many bytes every NFSCookie4 takes on the wire.
+const NFSCookie4FixedSize = 8
+
+// NFSFh4 is typedef nfs_fh4.
+type NFSFh4 []byte
+
+// The extent of NFSFh4.
+const (
+	NFSFh4MinSize       = 4   // bytes on the wire, at least
+	NFSFh4MaxSize       = 132 // bytes on the wire, at most
+	NFSFh4Amplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// NFSLease4 is typedef nfs_lease4.
+type NFSLease4 uint32
+
+// NFSLease4FixedSize is how many bytes every NFSLease4 takes on the wire.
+const NFSLease4FixedSize = 4
+
+// Offset4 is typedef offset4.
+type Offset4 uint64
+
+// Offset4FixedSize is how many bytes every Offset4 takes on the wire.
+const Offset4FixedSize = 8
+
+// Qop4 is typedef qop4.
+type Qop4 uint32
+
+// Qop4FixedSize is how many bytes every Qop4 takes on the wire.
+const Qop4FixedSize = 4
+
+// SecOid4 is typedef sec_oid4.
+type SecOid4 []byte
+
+// The extent of SecOid4, which has no largest size below 2 GiB.
+const (
+	SecOid4MinSize       = 4 // bytes on the wire, at least
+	SecOid4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Seqid4 is typedef seqid4.
+type Seqid4 uint32
+
+// Seqid4FixedSize is how many bytes every Seqid4 takes on the wire.
+const Seqid4FixedSize = 4
+
+// UTF8String is typedef utf8string.
+type UTF8String []byte
+
+// The extent of UTF8String, which has no largest size below 2 GiB.
+const (
+	UTF8StringMinSize       = 4 // bytes on the wire, at least
+	UTF8StringAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// UTF8StrCis is typedef utf8str_cis.
+type UTF8StrCis = UTF8String
+
+// UTF8StrCs is typedef utf8str_cs.
+type UTF8StrCs = UTF8String
+
+// UTF8StrMixed is typedef utf8str_mixed.
+type UTF8StrMixed = UTF8String
+
+// Component4 is typedef component4.
+type Component4 = UTF8StrCs
+
+// Linktext4 is typedef linktext4.
+type Linktext4 []byte
+
+// The extent of Linktext4, which has no largest size below 2 GiB.
+const (
+	Linktext4MinSize       = 4 // bytes on the wire, at least
+	Linktext4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ASCIIRequired4 is typedef ascii_REQUIRED4.
+type ASCIIRequired4 = UTF8String
+
+// Pathname4 is typedef pathname4.
+type Pathname4 []Component4
+
+// The extent of Pathname4, which has no largest size below 2 GiB.
+const (
+	Pathname4MinSize       = 4 // bytes on the wire, at least
+	Pathname4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// NFSLockid4 is typedef nfs_lockid4.
+type NFSLockid4 uint64
+
+// NFSLockid4FixedSize is how many bytes every NFSLockid4 takes on the wire.
+const NFSLockid4FixedSize = 8
+
+// Verifier4 is typedef verifier4.
+type Verifier4 [8]byte
+
+// Verifier4FixedSize is how many bytes every Verifier4 takes on the wire.
+const Verifier4FixedSize = 8
+
+// Nfstime4 is struct nfstime4.
+//
+// Timeval
+type Nfstime4 struct {
+	Seconds  int64
+	Nseconds uint32
+}
+
+// Nfstime4FixedSize is how many bytes every Nfstime4 takes on the wire.
+const Nfstime4FixedSize = 12
+
+// TimeHow4 is enum time_how4.
+type TimeHow4 int32
+
+// The enumerators of TimeHow4.
+const (
+	TimeHow4ServerTime4 TimeHow4 = 0 // SET_TO_SERVER_TIME4
+	TimeHow4ClientTime4 TimeHow4 = 1 // SET_TO_CLIENT_TIME4
+)
+
+// TimeHow4FixedSize is how many bytes every TimeHow4 takes on the wire.
+const TimeHow4FixedSize = 4
+
+// Settime4 is union settime4, with the arm that SetIt selects.
+type Settime4 struct {
+	SetIt TimeHow4 // selects the arm
+	Time  Nfstime4 // where SetIt is TimeHow4ClientTime4
+}
+
+// The extent of Settime4.
+const (
+	Settime4MinSize = 4  // bytes on the wire, at least
+	Settime4MaxSize = 16 // bytes on the wire, at most
+)
+
+// Fsid4 is struct fsid4.
+//
+// FSID structure for major/minor
+type Fsid4 struct {
+	Major uint64
+	Minor uint64
+}
+
+// Fsid4FixedSize is how many bytes every Fsid4 takes on the wire.
+const Fsid4FixedSize = 16
+
+// FsLocation4 is struct fs_location4.
+//
+// File system locations attribute for relocation/migration
+type FsLocation4 struct {
+	Server   []UTF8StrCis
+	Rootpath Pathname4
+}
+
+// The extent of FsLocation4, which has no largest size below 2 GiB.
+const (
+	FsLocation4MinSize       = 8 // bytes on the wire, at least
+	FsLocation4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// FsLocations4 is struct fs_locations4.
+type FsLocations4 struct {
+	FsRoot    Pathname4
+	Locations []FsLocation4
+}
+
+// The extent of FsLocations4, which has no largest size below 2 GiB.
+const (
+	FsLocations4MinSize       = 8 // bytes on the wire, at least
+	FsLocations4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Acetype4 is typedef acetype4.
+type Acetype4 uint32
+
+// Acetype4FixedSize is how many bytes every Acetype4 takes on the wire.
+const Acetype4FixedSize = 4
+
+// Aceflag4 is typedef aceflag4.
+//
+// ACE flag
+type Aceflag4 uint32
+
+// Aceflag4FixedSize is how many bytes every Aceflag4 takes on the wire.
+const Aceflag4FixedSize = 4
+
+// Acemask4 is typedef acemask4.
+//
+// ACE mask
+type Acemask4 uint32
+
+// Acemask4FixedSize is how many bytes every Acemask4 takes on the wire.
+const Acemask4FixedSize = 4
+
+// Nfsace4 is struct nfsace4.
+//
+// Access Control Entry definition
+type Nfsace4 struct {
+	Type       Acetype4
+	Flag       Aceflag4
+	AccessMask Acemask4
+	Who        UTF8StrMixed
+}
+
+// The extent of Nfsace4, which has no largest size below 2 GiB.
+const (
+	Nfsace4MinSize       = 16 // bytes on the wire, at least
+	Nfsace4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Specdata4 is struct specdata4.
+//
+// Special data/attribute associated with
+// file types NF4BLK and NF4CHR.
+type Specdata4 struct {
+	Specdata1 uint32 // major device number
+	Specdata2 uint32 // minor device number
+}
+
+// Specdata4FixedSize is how many bytes every Specdata4 takes on the wire.
+const Specdata4FixedSize = 8
+
+// Fattr4SupportedAttrs is typedef fattr4_supported_attrs.
+type Fattr4SupportedAttrs = Bitmap4
+
+// Fattr4Type is typedef fattr4_type.
+type Fattr4Type = NFSFtype4
+
+// Fattr4FhExpireType is typedef fattr4_fh_expire_type.
+type Fattr4FhExpireType uint32
+
+// Fattr4FhExpireTypeFixedSize is how many bytes every Fattr4FhExpireType takes on the wire.
+const Fattr4FhExpireTypeFixedSize = 4
+
+// Fattr4Change is typedef fattr4_change.
+type Fattr4Change = Changeid4
+
+// Fattr4Size is typedef fattr4_size.
+type Fattr4Size uint64
+
+// Fattr4SizeFixedSize is how many bytes every Fattr4Size takes on the wire.
+const Fattr4SizeFixedSize = 8
+
+// Fattr4LinkSupport is typedef fattr4_link_support.
+type Fattr4LinkSupport bool
+
+// Fattr4LinkSupportFixedSize is how many bytes every Fattr4LinkSupport takes on the wire.
+const Fattr4LinkSupportFixedSize = 4
+
+// Fattr4SymlinkSupport is typedef fattr4_symlink_support.
+type Fattr4SymlinkSupport bool
+
+// Fattr4SymlinkSupportFixedSize is how many bytes every Fattr4SymlinkSupport takes on the wire.
+const Fattr4SymlinkSupportFixedSize = 4
+
+// Fattr4NamedAttr is typedef fattr4_named_attr.
+type Fattr4NamedAttr bool
+
+// Fattr4NamedAttrFixedSize is how many bytes every Fattr4NamedAttr takes on the wire.
+const Fattr4NamedAttrFixedSize = 4
+
+// Fattr4Fsid is typedef fattr4_fsid.
+type Fattr4Fsid = Fsid4
+
+// Fattr4UniqueHandles is typedef fattr4_unique_handles.
+type Fattr4UniqueHandles bool
+
+// Fattr4UniqueHandlesFixedSize is how many bytes every Fattr4UniqueHandles takes on the wire.
+const Fattr4UniqueHandlesFixedSize = 4
+
+// Fattr4LeaseTime is typedef fattr4_lease_time.
+type Fattr4LeaseTime = NFSLease4
+
+// Fattr4RdattrError is typedef fattr4_rdattr_error.
+type Fattr4RdattrError = Nfsstat4
+
+// Fattr4ACL is typedef fattr4_acl.
+type Fattr4ACL []Nfsace4
+
+// The extent of Fattr4ACL, which has no largest size below 2 GiB.
+const (
+	Fattr4ACLMinSize       = 4 // bytes on the wire, at least
+	Fattr4ACLAmplification = 3 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Fattr4Aclsupport is typedef fattr4_aclsupport.
+type Fattr4Aclsupport uint32
+
+// Fattr4AclsupportFixedSize is how many bytes every Fattr4Aclsupport takes on the wire.
+const Fattr4AclsupportFixedSize = 4
+
+// Fattr4Archive is typedef fattr4_archive.
+type Fattr4Archive bool
+
+// Fattr4ArchiveFixedSize is how many bytes every Fattr4Archive takes on the wire.
+const Fattr4ArchiveFixedSize = 4
+
+// Fattr4Cansettime is typedef fattr4_cansettime.
+type Fattr4Cansettime bool
+
+// Fattr4CansettimeFixedSize is how many bytes every Fattr4Cansettime takes on the wire.
+const Fattr4CansettimeFixedSize = 4
+
+// Fattr4CaseInsensitive is typedef fattr4_case_insensitive.
+type Fattr4CaseInsensitive bool
+
+// Fattr4CaseInsensitiveFixedSize is how many bytes every Fattr4CaseInsensitive takes on the wire.
+const Fattr4CaseInsensitiveFixedSize = 4
+
+// Fattr4CasePreserving is typedef fattr4_case_preserving.
+type Fattr4CasePreserving bool
+
+// Fattr4CasePreservingFixedSize is how many bytes every Fattr4CasePreserving takes on the wire.
+const Fattr4CasePreservingFixedSize = 4
+
+// Fattr4ChownRestricted is typedef fattr4_chown_restricted.
+type Fattr4ChownRestricted bool
+
+// Fattr4ChownRestrictedFixedSize is how many bytes every Fattr4ChownRestricted takes on the wire.
+const Fattr4ChownRestrictedFixedSize = 4
+
+// Fattr4Fileid is typedef fattr4_fileid.
+type Fattr4Fileid uint64
+
+// Fattr4FileidFixedSize is how many bytes every Fattr4Fileid takes on the wire.
+const Fattr4FileidFixedSize = 8
+
+// Fattr4FilesAvail is typedef fattr4_files_avail.
+type Fattr4FilesAvail uint64
+
+// Fattr4FilesAvailFixedSize is how many bytes every Fattr4FilesAvail takes on the wire.
+const Fattr4FilesAvailFixedSize = 8
+
+// Fattr4Filehandle is typedef fattr4_filehandle.
+type Fattr4Filehandle = NFSFh4
+
+// Fattr4FilesFree is typedef fattr4_files_free.
+type Fattr4FilesFree uint64
+
+// Fattr4FilesFreeFixedSize is how many bytes every Fattr4FilesFree takes on the wire.
+const Fattr4FilesFreeFixedSize = 8
+
+// Fattr4FilesTotal is typedef fattr4_files_total.
+type Fattr4FilesTotal uint64
+
+// Fattr4FilesTotalFixedSize is how many bytes every Fattr4FilesTotal takes on the wire.
+const Fattr4FilesTotalFixedSize = 8
+
+// Fattr4FsLocations is typedef fattr4_fs_locations.
+type Fattr4FsLocations = FsLocations4
+
+// Fattr4Hidden is typedef fattr4_hidden.
+type Fattr4Hidden bool
+
+// Fattr4HiddenFixedSize is how many bytes every Fattr4Hidden takes on the wire.
+const Fattr4HiddenFixedSize = 4
+
+// Fattr4Homogeneous is typedef fattr4_homogeneous.
+type Fattr4Homogeneous bool
+
+// Fattr4HomogeneousFixedSize is how many bytes every Fattr4Homogeneous takes on the wire.
+const Fattr4HomogeneousFixedSize = 4
+
+// Fattr4Maxfilesize is typedef fattr4_maxfilesize.
+type Fattr4Maxfilesize uint64
+
+// Fattr4MaxfilesizeFixedSize is how many bytes every Fattr4Maxfilesize takes on the wire.
+const Fattr4MaxfilesizeFixedSize = 8
+
+// Fattr4Maxlink is typedef fattr4_maxlink.
+type Fattr4Maxlink uint32
+
+// Fattr4MaxlinkFixedSize is how many bytes every Fattr4Maxlink takes on the wire.
+const Fattr4MaxlinkFixedSize = 4
+
+// Fattr4Maxname is typedef fattr4_maxname.
+type Fattr4Maxname uint32
+
+// Fattr4MaxnameFixedSize is how many bytes every Fattr4Maxname takes on the wire.
+const Fattr4MaxnameFixedSize = 4
+
+// Fattr4Maxread is typedef fattr4_maxread.
+type Fattr4Maxread uint64
+
+// Fattr4MaxreadFixedSize is how many bytes every Fattr4Maxread takes on the wire.
+const Fattr4MaxreadFixedSize = 8
+
+// Fattr4Maxwrite is typedef fattr4_maxwrite.
+type Fattr4Maxwrite uint64
+
+// Fattr4MaxwriteFixedSize is how many bytes every Fattr4Maxwrite takes on the wire.
+const Fattr4MaxwriteFixedSize = 8
+
+// Fattr4Mimetype is typedef fattr4_mimetype.
+type Fattr4Mimetype = ASCIIRequired4
+
+// Fattr4Mode is typedef fattr4_mode.
+type Fattr4Mode = Mode4
+
+// Fattr4MountedOnFileid is typedef fattr4_mounted_on_fileid.
+type Fattr4MountedOnFileid uint64
+
+// Fattr4MountedOnFileidFixedSize is how many bytes every Fattr4MountedOnFileid takes on the wire.
+const Fattr4MountedOnFileidFixedSize = 8
+
+// Fattr4NoTrunc is typedef fattr4_no_trunc.
+type Fattr4NoTrunc bool
+
+// Fattr4NoTruncFixedSize is how many bytes every Fattr4NoTrunc takes on the wire.
+const Fattr4NoTruncFixedSize = 4
+
+// Fattr4Numlinks is typedef fattr4_numlinks.
+type Fattr4Numlinks uint32
+
+// Fattr4NumlinksFixedSize is how many bytes every Fattr4Numlinks takes on the wire.
+const Fattr4NumlinksFixedSize = 4
+
+// Fattr4Owner is typedef fattr4_owner.
+type Fattr4Owner = UTF8StrMixed
+
+// Fattr4OwnerGroup is typedef fattr4_owner_group.
+type Fattr4OwnerGroup = UTF8StrMixed
+
+// Fattr4QuotaAvailHard is typedef fattr4_quota_avail_hard.
+type Fattr4QuotaAvailHard uint64
+
+// Fattr4QuotaAvailHardFixedSize is how many bytes every Fattr4QuotaAvailHard takes on the wire.
+const Fattr4QuotaAvailHardFixedSize = 8
+
+// Fattr4QuotaAvailSoft is typedef fattr4_quota_avail_soft.
+type Fattr4QuotaAvailSoft uint64
+
+// Fattr4QuotaAvailSoftFixedSize is how many bytes every Fattr4QuotaAvailSoft takes on the wire.
+const Fattr4QuotaAvailSoftFixedSize = 8
+
+// Fattr4QuotaUsed is typedef fattr4_quota_used.
+type Fattr4QuotaUsed uint64
+
+// Fattr4QuotaUsedFixedSize is how many bytes every Fattr4QuotaUsed takes on the wire.
+const Fattr4QuotaUsedFixedSize = 8
+
+// Fattr4Rawdev is typedef fattr4_rawdev.
+type Fattr4Rawdev = Specdata4
+
+// Fattr4SpaceAvail is typedef fattr4_space_avail.
+type Fattr4SpaceAvail uint64
+
+// Fattr4SpaceAvailFixedSize is how many bytes every Fattr4SpaceAvail takes on the wire.
+const Fattr4SpaceAvailFixedSize = 8
+
+// Fattr4SpaceFree is typedef fattr4_space_free.
+type Fattr4SpaceFree uint64
+
+// Fattr4SpaceFreeFixedSize is how many bytes every Fattr4SpaceFree takes on the wire.
+const Fattr4SpaceFreeFixedSize = 8
+
+// Fattr4SpaceTotal is typedef fattr4_space_total.
+type Fattr4SpaceTotal uint64
+
+// Fattr4SpaceTotalFixedSize is how many bytes every Fattr4SpaceTotal takes on the wire.
+const Fattr4SpaceTotalFixedSize = 8
+
+// Fattr4SpaceUsed is typedef fattr4_space_used.
+type Fattr4SpaceUsed uint64
+
+// Fattr4SpaceUsedFixedSize is how many bytes every Fattr4SpaceUsed takes on the wire.
+const Fattr4SpaceUsedFixedSize = 8
+
+// Fattr4System is typedef fattr4_system.
+type Fattr4System bool
+
+// Fattr4SystemFixedSize is how many bytes every Fattr4System takes on the wire.
+const Fattr4SystemFixedSize = 4
+
+// Fattr4TimeAccess is typedef fattr4_time_access.
+type Fattr4TimeAccess = Nfstime4
+
+// Fattr4TimeAccessSet is typedef fattr4_time_access_set.
+type Fattr4TimeAccessSet = Settime4
+
+// Fattr4TimeBackup is typedef fattr4_time_backup.
+type Fattr4TimeBackup = Nfstime4
+
+// Fattr4TimeCreate is typedef fattr4_time_create.
+type Fattr4TimeCreate = Nfstime4
+
+// Fattr4TimeDelta is typedef fattr4_time_delta.
+type Fattr4TimeDelta = Nfstime4
+
+// Fattr4TimeMetadata is typedef fattr4_time_metadata.
+type Fattr4TimeMetadata = Nfstime4
+
+// Fattr4TimeModify is typedef fattr4_time_modify.
+type Fattr4TimeModify = Nfstime4
+
+// Fattr4TimeModifySet is typedef fattr4_time_modify_set.
+type Fattr4TimeModifySet = Settime4
+
+// Fattr4 is struct fattr4.
+//
+// File attribute container
+type Fattr4 struct {
+	Attrmask Bitmap4
+	AttrVals Attrlist4
+}
+
+// The extent of Fattr4, which has no largest size below 2 GiB.
+const (
+	Fattr4MinSize       = 8 // bytes on the wire, at least
+	Fattr4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ChangeInfo4 is struct change_info4.
+//
+// Change info for the client
+type ChangeInfo4 struct {
+	Atomic bool
+	Before Changeid4
+	After  Changeid4
+}
+
+// ChangeInfo4FixedSize is how many bytes every ChangeInfo4 takes on the wire.
+const ChangeInfo4FixedSize = 20
+
+// Clientaddr4 is struct clientaddr4.
+type Clientaddr4 struct {
+	// see struct rpcb in RFC 1833
+	RNetid xdr.String // network id
+	RAddr  xdr.String // universal address
+}
+
+// The extent of Clientaddr4, which has no largest size below 2 GiB.
+const (
+	Clientaddr4MinSize       = 8 // bytes on the wire, at least
+	Clientaddr4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbClient4 is struct cb_client4.
+//
+// Callback program info as provided by the client
+type CbClient4 struct {
+	CbProgram  uint32
+	CbLocation Clientaddr4
+}
+
+// The extent of CbClient4, which has no largest size below 2 GiB.
+const (
+	CbClient4MinSize       = 12 // bytes on the wire, at least
+	CbClient4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Stateid4 is struct stateid4.
+//
+// Stateid
+type Stateid4 struct {
+	Seqid uint32
+	Other [12]byte
+}
+
+// Stateid4FixedSize is how many bytes every Stateid4 takes on the wire.
+const Stateid4FixedSize = 16
+
+// NFSClientID4 is struct nfs_client_id4.
+//
+// Client ID
+type NFSClientID4 struct {
+	Verifier Verifier4
+	ID       []byte
+}
+
+// The extent of NFSClientID4.
+const (
+	NFSClientID4MinSize       = 12   // bytes on the wire, at least
+	NFSClientID4MaxSize       = 1036 // bytes on the wire, at most
+	NFSClientID4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// OpenOwner4 is struct open_owner4.
+type OpenOwner4 struct {
+	Clientid Clientid4
+	Owner    []byte
+}
+
+// The extent of OpenOwner4.
+const (
+	OpenOwner4MinSize       = 12   // bytes on the wire, at least
+	OpenOwner4MaxSize       = 1036 // bytes on the wire, at most
+	OpenOwner4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// LockOwner4 is struct lock_owner4.
+type LockOwner4 struct {
+	Clientid Clientid4
+	Owner    []byte
+}
+
+// The extent of LockOwner4.
+const (
+	LockOwner4MinSize       = 12   // bytes on the wire, at least
+	LockOwner4MaxSize       = 1036 // bytes on the wire, at most
+	LockOwner4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// NFSLockType4 is enum nfs_lock_type4.
+type NFSLockType4 int32
+
+// The enumerators of NFSLockType4.
+const (
+	NFSLockType4ReadLt   NFSLockType4 = 1 // READ_LT
+	NFSLockType4WriteLt  NFSLockType4 = 2 // WRITE_LT
+	NFSLockType4ReadwLt  NFSLockType4 = 3 // READW_LT: blocking read
+	NFSLockType4WritewLt NFSLockType4 = 4 // WRITEW_LT: blocking write
+)
+
+// NFSLockType4FixedSize is how many bytes every NFSLockType4 takes on the wire.
+const NFSLockType4FixedSize = 4
+
+// Access4Args is struct ACCESS4args.
+type Access4Args struct {
+	// CURRENT_FH: object
+	Access uint32
+}
+
+// Access4ArgsFixedSize is how many bytes every Access4Args takes on the wire.
+const Access4ArgsFixedSize = 4
+
+// Access4Resok is struct ACCESS4resok.
+type Access4Resok struct {
+	Supported uint32
+	Access    uint32
+}
+
+// Access4ResokFixedSize is how many bytes every Access4Resok takes on the wire.
+const Access4ResokFixedSize = 8
+
+// Access4Res is union ACCESS4res, with the arm that Status selects.
+type Access4Res struct {
+	Status Nfsstat4     // selects the arm
+	Resok4 Access4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Access4Res.
+const (
+	Access4ResMinSize = 4  // bytes on the wire, at least
+	Access4ResMaxSize = 12 // bytes on the wire, at most
+)
+
+// Close4Args is struct CLOSE4args.
+type Close4Args struct {
+	// CURRENT_FH: object
+	Seqid       Seqid4
+	OpenStateid Stateid4
+}
+
+// Close4ArgsFixedSize is how many bytes every Close4Args takes on the wire.
+const Close4ArgsFixedSize = 20
+
+// Close4Res is union CLOSE4res, with the arm that Status selects.
+type Close4Res struct {
+	Status      Nfsstat4 // selects the arm
+	OpenStateid Stateid4 // where Status is Nfsstat4OK
+}
+
+// The extent of Close4Res.
+const (
+	Close4ResMinSize = 4  // bytes on the wire, at least
+	Close4ResMaxSize = 20 // bytes on the wire, at most
+)
+
+// Commit4Args is struct COMMIT4args.
+type Commit4Args struct {
+	// CURRENT_FH: file
+	Offset Offset4
+	Count  Count4
+}
+
+// Commit4ArgsFixedSize is how many bytes every Commit4Args takes on the wire.
+const Commit4ArgsFixedSize = 12
+
+// Commit4Resok is struct COMMIT4resok.
+type Commit4Resok struct {
+	Writeverf Verifier4
+}
+
+// Commit4ResokFixedSize is how many bytes every Commit4Resok takes on the wire.
+const Commit4ResokFixedSize = 8
+
+// Commit4Res is union COMMIT4res, with the arm that Status selects.
+type Commit4Res struct {
+	Status Nfsstat4     // selects the arm
+	Resok4 Commit4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Commit4Res.
+const (
+	Commit4ResMinSize = 4  // bytes on the wire, at least
+	Commit4ResMaxSize = 12 // bytes on the wire, at most
+)
+
+// Createtype4 is union createtype4, with the arm that Type selects.
+type Createtype4 struct {
+	Type     NFSFtype4 // selects the arm
+	Linkdata Linktext4 // where Type is NFSFtype4Lnk
+	Devdata  Specdata4 // where Type is NFSFtype4Blk or NFSFtype4Chr
+}
+
+// The extent of Createtype4, which has no largest size below 2 GiB.
+const (
+	Createtype4MinSize       = 4 // bytes on the wire, at least
+	Createtype4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Create4Args is struct CREATE4args.
+type Create4Args struct {
+	// CURRENT_FH: directory for creation
+	Objtype     Createtype4
+	Objname     Component4
+	Createattrs Fattr4
+}
+
+// The extent of Create4Args, which has no largest size below 2 GiB.
+const (
+	Create4ArgsMinSize       = 16 // bytes on the wire, at least
+	Create4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Create4Resok is struct CREATE4resok.
+type Create4Resok struct {
+	Cinfo   ChangeInfo4
+	Attrset Bitmap4 // attributes set
+}
+
+// The extent of Create4Resok, which has no largest size below 2 GiB.
+const (
+	Create4ResokMinSize       = 24 // bytes on the wire, at least
+	Create4ResokAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Create4Res is union CREATE4res, with the arm that Status selects.
+type Create4Res struct {
+	Status Nfsstat4     // selects the arm
+	Resok4 Create4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Create4Res, which has no largest size below 2 GiB.
+const (
+	Create4ResMinSize       = 4 // bytes on the wire, at least
+	Create4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Delegpurge4Args is struct DELEGPURGE4args.
+type Delegpurge4Args struct {
+	Clientid Clientid4
+}
+
+// Delegpurge4ArgsFixedSize is how many bytes every Delegpurge4Args takes on the wire.
+const Delegpurge4ArgsFixedSize = 8
+
+// Delegpurge4Res is struct DELEGPURGE4res.
+type Delegpurge4Res struct {
+	Status Nfsstat4
+}
+
+// Delegpurge4ResFixedSize is how many bytes every Delegpurge4Res takes on the wire.
+const Delegpurge4ResFixedSize = 4
+
+// Delegreturn4Args is struct DELEGRETURN4args.
+type Delegreturn4Args struct {
+	// CURRENT_FH: delegated file
+	DelegStateid Stateid4
+}
+
+// Delegreturn4ArgsFixedSize is how many bytes every Delegreturn4Args takes on the wire.
+const Delegreturn4ArgsFixedSize = 16
+
+// Delegreturn4Res is struct DELEGRETURN4res.
+type Delegreturn4Res struct {
+	Status Nfsstat4
+}
+
+// Delegreturn4ResFixedSize is how many bytes every Delegreturn4Res takes on the wire.
+const Delegreturn4ResFixedSize = 4
+
+// Getattr4Args is struct GETATTR4args.
+type Getattr4Args struct {
+	// CURRENT_FH: directory or file
+	AttrRequest Bitmap4
+}
+
+// The extent of Getattr4Args, which has no largest size below 2 GiB.
+const (
+	Getattr4ArgsMinSize       = 4 // bytes on the wire, at least
+	Getattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Getattr4Resok is struct GETATTR4resok.
+type Getattr4Resok struct {
+	ObjAttributes Fattr4
+}
+
+// The extent of Getattr4Resok, which has no largest size below 2 GiB.
+const (
+	Getattr4ResokMinSize       = 8 // bytes on the wire, at least
+	Getattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Getattr4Res is union GETATTR4res, with the arm that Status selects.
+type Getattr4Res struct {
+	Status Nfsstat4      // selects the arm
+	Resok4 Getattr4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Getattr4Res, which has no largest size below 2 GiB.
+const (
+	Getattr4ResMinSize       = 4 // bytes on the wire, at least
+	Getattr4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Getfh4Resok is struct GETFH4resok.
+type Getfh4Resok struct {
+	Object NFSFh4
+}
+
+// The extent of Getfh4Resok.
+const (
+	Getfh4ResokMinSize       = 4   // bytes on the wire, at least
+	Getfh4ResokMaxSize       = 132 // bytes on the wire, at most
+	Getfh4ResokAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Getfh4Res is union GETFH4res, with the arm that Status selects.
+type Getfh4Res struct {
+	Status Nfsstat4    // selects the arm
+	Resok4 Getfh4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Getfh4Res.
+const (
+	Getfh4ResMinSize       = 4   // bytes on the wire, at least
+	Getfh4ResMaxSize       = 136 // bytes on the wire, at most
+	Getfh4ResAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Link4Args is struct LINK4args.
+type Link4Args struct {
+	// SAVED_FH: source object
+	// CURRENT_FH: target directory
+	Newname Component4
+}
+
+// The extent of Link4Args, which has no largest size below 2 GiB.
+const (
+	Link4ArgsMinSize       = 4 // bytes on the wire, at least
+	Link4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Link4Resok is struct LINK4resok.
+type Link4Resok struct {
+	Cinfo ChangeInfo4
+}
+
+// Link4ResokFixedSize is how many bytes every Link4Resok takes on the wire.
+const Link4ResokFixedSize = 20
+
+// Link4Res is union LINK4res, with the arm that Status selects.
+type Link4Res struct {
+	Status Nfsstat4   // selects the arm
+	Resok4 Link4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Link4Res.
+const (
+	Link4ResMinSize = 4  // bytes on the wire, at least
+	Link4ResMaxSize = 24 // bytes on the wire, at most
+)
+
+// OpenToLockOwner4 is struct open_to_lock_owner4.
+//
+// For LOCK, transition from open_owner to new lock_owner
+type OpenToLockOwner4 struct {
+	OpenSeqid   Seqid4
+	OpenStateid Stateid4
+	LockSeqid   Seqid4
+	LockOwner   LockOwner4
+}
+
+// The extent of OpenToLockOwner4.
+const (
+	OpenToLockOwner4MinSize       = 36   // bytes on the wire, at least
+	OpenToLockOwner4MaxSize       = 1060 // bytes on the wire, at most
+	OpenToLockOwner4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ExistLockOwner4 is struct exist_lock_owner4.
+//
+// For LOCK, existing lock_owner continues to request file locks
+type ExistLockOwner4 struct {
+	LockStateid Stateid4
+	LockSeqid   Seqid4
+}
+
+// ExistLockOwner4FixedSize is how many bytes every ExistLockOwner4 takes on the wire.
+const ExistLockOwner4FixedSize = 20
+
+// Locker4 is union locker4, with the arm that NewLockOwner selects.
+type Locker4 struct {
+	NewLockOwner bool             // selects the arm
+	OpenOwner    OpenToLockOwner4 // where NewLockOwner is true
+	LockOwner    ExistLockOwner4  // where NewLockOwner is false
+}
+
+// The extent of Locker4.
+const (
+	Locker4MinSize       = 24   // bytes on the wire, at least
+	Locker4MaxSize       = 1064 // bytes on the wire, at most
+	Locker4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Lock4Args is struct LOCK4args.
+//
+// LOCK/LOCKT/LOCKU: Record lock management
+type Lock4Args struct {
+	// CURRENT_FH: file
+	Locktype NFSLockType4
+	Reclaim  bool
+	Offset   Offset4
+	Length   Length4
+	Locker   Locker4
+}
+
+// The extent of Lock4Args.
+const (
+	Lock4ArgsMinSize       = 48   // bytes on the wire, at least
+	Lock4ArgsMaxSize       = 1088 // bytes on the wire, at most
+	Lock4ArgsAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Lock4Denied is struct LOCK4denied.
+type Lock4Denied struct {
+	Offset   Offset4
+	Length   Length4
+	Locktype NFSLockType4
+	Owner    LockOwner4
+}
+
+// The extent of Lock4Denied.
+const (
+	Lock4DeniedMinSize       = 32   // bytes on the wire, at least
+	Lock4DeniedMaxSize       = 1056 // bytes on the wire, at most
+	Lock4DeniedAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Lock4Resok is struct LOCK4resok.
+type Lock4Resok struct {
+	LockStateid Stateid4
+}
+
+// Lock4ResokFixedSize is how many bytes every Lock4Resok takes on the wire.
+const Lock4ResokFixedSize = 16
+
+// Lock4Res is union LOCK4res, with the arm that Status selects.
+type Lock4Res struct {
+	Status Nfsstat4    // selects the arm
+	Resok4 Lock4Resok  // where Status is Nfsstat4OK
+	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
+}
+
+// The extent of Lock4Res.
+const (
+	Lock4ResMinSize       = 4    // bytes on the wire, at least
+	Lock4ResMaxSize       = 1060 // bytes on the wire, at most
+	Lock4ResAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Lockt4Args is struct LOCKT4args.
+type Lockt4Args struct {
+	// CURRENT_FH: file
+	Locktype NFSLockType4
+	Offset   Offset4
+	Length   Length4
+	Owner    LockOwner4
+}
+
+// The extent of Lockt4Args.
+const (
+	Lockt4ArgsMinSize       = 32   // bytes on the wire, at least
+	Lockt4ArgsMaxSize       = 1056 // bytes on the wire, at most
+	Lockt4ArgsAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Lockt4Res is union LOCKT4res, with the arm that Status selects.
+type Lockt4Res struct {
+	Status Nfsstat4    // selects the arm
+	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
+}
+
+// The extent of Lockt4Res.
+const (
+	Lockt4ResMinSize       = 4    // bytes on the wire, at least
+	Lockt4ResMaxSize       = 1060 // bytes on the wire, at most
+	Lockt4ResAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Locku4Args is struct LOCKU4args.
+type Locku4Args struct {
+	// CURRENT_FH: file
+	Locktype    NFSLockType4
+	Seqid       Seqid4
+	LockStateid Stateid4
+	Offset      Offset4
+	Length      Length4
+}
+
+// Locku4ArgsFixedSize is how many bytes every Locku4Args takes on the wire.
+const Locku4ArgsFixedSize = 40
+
+// Locku4Res is union LOCKU4res, with the arm that Status selects.
+type Locku4Res struct {
+	Status      Nfsstat4 // selects the arm
+	LockStateid Stateid4 // where Status is Nfsstat4OK
+}
+
+// The extent of Locku4Res.
+const (
+	Locku4ResMinSize = 4  // bytes on the wire, at least
+	Locku4ResMaxSize = 20 // bytes on the wire, at most
+)
+
+// Lookup4Args is struct LOOKUP4args.
+type Lookup4Args struct {
+	// CURRENT_FH: directory
+	Objname Component4
+}
+
+// The extent of Lookup4Args, which has no largest size below 2 GiB.
+const (
+	Lookup4ArgsMinSize       = 4 // bytes on the wire, at least
+	Lookup4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Lookup4Res is struct LOOKUP4res.
+type Lookup4Res struct {
+	// CURRENT_FH: object
+	Status Nfsstat4
+}
+
+// Lookup4ResFixedSize is how many bytes every Lookup4Res takes on the wire.
+const Lookup4ResFixedSize = 4
+
+// Lookupp4Res is struct LOOKUPP4res.
+type Lookupp4Res struct {
+	// CURRENT_FH: directory
+	Status Nfsstat4
+}
+
+// Lookupp4ResFixedSize is how many bytes every Lookupp4Res takes on the wire.
+const Lookupp4ResFixedSize = 4
+
+// Nverify4Args is struct NVERIFY4args.
+type Nverify4Args struct {
+	// CURRENT_FH: object
+	ObjAttributes Fattr4
+}
+
+// The extent of Nverify4Args, which has no largest size below 2 GiB.
+const (
+	Nverify4ArgsMinSize       = 8 // bytes on the wire, at least
+	Nverify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Nverify4Res is struct NVERIFY4res.
+type Nverify4Res struct {
+	Status Nfsstat4
+}
+
+// Nverify4ResFixedSize is how many bytes every Nverify4Res takes on the wire.
+const Nverify4ResFixedSize = 4
+
+// Createmode4 is enum createmode4.
+//
+// Various definitions for OPEN
+type Createmode4 int32
+
+// The enumerators of Createmode4.
+const (
+	Createmode4Unchecked4 Createmode4 = 0 // UNCHECKED4
+	Createmode4Guarded4   Createmode4 = 1 // GUARDED4
+	Createmode4Exclusive4 Createmode4 = 2 // EXCLUSIVE4
+)
+
+// Createmode4FixedSize is how many bytes every Createmode4 takes on the wire.
+const Createmode4FixedSize = 4
+
+// Createhow4 is union createhow4, with the arm that Mode selects.
+type Createhow4 struct {
+	Mode        Createmode4 // selects the arm
+	Createattrs Fattr4      // where Mode is Createmode4Unchecked4 or Createmode4Guarded4
+	Createverf  Verifier4   // where Mode is Createmode4Exclusive4
+}
+
+// The extent of Createhow4, which has no largest size below 2 GiB.
+const (
+	Createhow4MinSize       = 12 // bytes on the wire, at least
+	Createhow4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Opentype4 is enum opentype4.
+type Opentype4 int32
+
+// The enumerators of Opentype4.
+const (
+	Opentype4Nocreate Opentype4 = 0 // OPEN4_NOCREATE
+	Opentype4Create   Opentype4 = 1 // OPEN4_CREATE
+)
+
+// Opentype4FixedSize is how many bytes every Opentype4 takes on the wire.
+const Opentype4FixedSize = 4
+
+// Openflag4 is union openflag4, with the arm that Opentype selects.
+type Openflag4 struct {
+	Opentype Opentype4  // selects the arm
+	How      Createhow4 // where Opentype is Opentype4Create
+}
+
+// The extent of Openflag4, which has no largest size below 2 GiB.
+const (
+	Openflag4MinSize       = 4 // bytes on the wire, at least
+	Openflag4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// LimitBy4 is enum limit_by4.
+//
+// Next definitions used for OPEN delegation
+type LimitBy4 int32
+
+// The enumerators of LimitBy4.
+const (
+	LimitBy4Size   LimitBy4 = 1 // NFS_LIMIT_SIZE
+	LimitBy4Blocks LimitBy4 = 2 // NFS_LIMIT_BLOCKS
+)
+
+// LimitBy4FixedSize is how many bytes every LimitBy4 takes on the wire.
+const LimitBy4FixedSize = 4
+
+// NFSModifiedLimit4 is struct nfs_modified_limit4.
+type NFSModifiedLimit4 struct {
+	NumBlocks     uint32
+	BytesPerBlock uint32
+}
+
+// NFSModifiedLimit4FixedSize is how many bytes every NFSModifiedLimit4 takes on the wire.
+const NFSModifiedLimit4FixedSize = 8
+
+// NFSSpaceLimit4 is union nfs_space_limit4, with the arm that Limitby selects.
+type NFSSpaceLimit4 struct {
+	Limitby   LimitBy4          // selects the arm
+	Filesize  uint64            // where Limitby is LimitBy4Size
+	ModBlocks NFSModifiedLimit4 // where Limitby is LimitBy4Blocks
+}
+
+// NFSSpaceLimit4FixedSize is how many bytes every NFSSpaceLimit4 takes on the wire.
+const NFSSpaceLimit4FixedSize = 12
+
+// OpenDelegationType4 is enum open_delegation_type4.
+type OpenDelegationType4 int32
+
+// The enumerators of OpenDelegationType4.
+const (
+	OpenDelegationType4None  OpenDelegationType4 = 0 // OPEN_DELEGATE_NONE
+	OpenDelegationType4Read  OpenDelegationType4 = 1 // OPEN_DELEGATE_READ
+	OpenDelegationType4Write OpenDelegationType4 = 2 // OPEN_DELEGATE_WRITE
+)
+
+// OpenDelegationType4FixedSize is how many bytes every OpenDelegationType4 takes on the wire.
+const OpenDelegationType4FixedSize = 4
+
+// OpenClaimType4 is enum open_claim_type4.
+type OpenClaimType4 int32
+
+// The enumerators of OpenClaimType4.
+const (
+	OpenClaimType4Null         OpenClaimType4 = 0 // CLAIM_NULL
+	OpenClaimType4Previous     OpenClaimType4 = 1 // CLAIM_PREVIOUS
+	OpenClaimType4DelegateCur  OpenClaimType4 = 2 // CLAIM_DELEGATE_CUR
+	OpenClaimType4DelegatePrev OpenClaimType4 = 3 // CLAIM_DELEGATE_PREV
+)
+
+// OpenClaimType4FixedSize is how many bytes every OpenClaimType4 takes on the wire.
+const OpenClaimType4FixedSize = 4
+
+// OpenClaimDelegateCur4 is struct open_claim_delegate_cur4.
+type OpenClaimDelegateCur4 struct {
+	DelegateStateid Stateid4
+	File            Component4
+}
+
+// The extent of OpenClaimDelegateCur4, which has no largest size below 2 GiB.
+const (
+	OpenClaimDelegateCur4MinSize       = 20 // bytes on the wire, at least
+	OpenClaimDelegateCur4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// OpenClaim4 is union open_claim4, with the arm that Claim selects.
+type OpenClaim4 struct {
+	Claim OpenClaimType4 // selects the arm
+	// CURRENT_FH: directory
+	File Component4 // where Claim is OpenClaimType4Null
+	// CURRENT_FH: file being reclaimed
+	DelegateType OpenDelegationType4 // where Claim is OpenClaimType4Previous
+	// CURRENT_FH: directory
+	DelegateCurInfo OpenClaimDelegateCur4 // where Claim is OpenClaimType4DelegateCur
+	// CURRENT_FH: directory
+	FileDelegatePrev Component4 // where Claim is OpenClaimType4DelegatePrev
+}
+
+// The extent of OpenClaim4, which has no largest size below 2 GiB.
+const (
+	OpenClaim4MinSize       = 8 // bytes on the wire, at least
+	OpenClaim4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Open4Args is struct OPEN4args.
+//
+// OPEN: Open a file, potentially receiving an open delegation
+type Open4Args struct {
+	Seqid       Seqid4
+	ShareAccess uint32
+	ShareDeny   uint32
+	Owner       OpenOwner4
+	Openhow     Openflag4
+	Claim       OpenClaim4
+}
+
+// The extent of Open4Args, which has no largest size below 2 GiB.
+const (
+	Open4ArgsMinSize       = 36 // bytes on the wire, at least
+	Open4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// OpenReadDelegation4 is struct open_read_delegation4.
+type OpenReadDelegation4 struct {
+	Stateid     Stateid4 // Stateid for delegation
+	Recall      bool     // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
+	Permissions Nfsace4  // Defines users who don't need an ACCESS call to open for read.
+}
+
+// The extent of OpenReadDelegation4, which has no largest size below 2 GiB.
+const (
+	OpenReadDelegation4MinSize       = 36 // bytes on the wire, at least
+	OpenReadDelegation4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// OpenWriteDelegation4 is struct open_write_delegation4.
+type OpenWriteDelegation4 struct {
+	Stateid     Stateid4       // Stateid for delegation
+	Recall      bool           // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
+	SpaceLimit  NFSSpaceLimit4 // Defines condition that the client must check to determine whether the file needs to be flushed to the server on close.
+	Permissions Nfsace4        // Defines users who don't need an ACCESS call as part of a delegated open.
+}
+
+// The extent of OpenWriteDelegation4, which has no largest size below 2 GiB.
+const (
+	OpenWriteDelegation4MinSize       = 48 // bytes on the wire, at least
+	OpenWriteDelegation4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// OpenDelegation4 is union open_delegation4, with the arm that DelegationType selects.
+type OpenDelegation4 struct {
+	DelegationType OpenDelegationType4   // selects the arm
+	Read           OpenReadDelegation4   // where DelegationType is OpenDelegationType4Read
+	Write          *OpenWriteDelegation4 // where DelegationType is OpenDelegationType4Write
+}
+
+// The extent of OpenDelegation4, which has no largest size below 2 GiB.
+const (
+	OpenDelegation4MinSize       = 4 // bytes on the wire, at least
+	OpenDelegation4Amplification = 2 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Open4Resok is struct OPEN4resok.
+type Open4Resok struct {
+	Stateid    Stateid4        // Stateid for open
+	Cinfo      ChangeInfo4     // Directory change info
+	Rflags     uint32          // Result flags
+	Attrset    Bitmap4         // attribute set for create
+	Delegation OpenDelegation4 // Info on any open delegation
+}
+
+// The extent of Open4Resok, which has no largest size below 2 GiB.
+const (
+	Open4ResokMinSize       = 48 // bytes on the wire, at least
+	Open4ResokAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Open4Res is union OPEN4res, with the arm that Status selects.
+type Open4Res struct {
+	Status Nfsstat4 // selects the arm
+	// CURRENT_FH: opened file
+	Resok4 *Open4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Open4Res, which has no largest size below 2 GiB.
+const (
+	Open4ResMinSize       = 4 // bytes on the wire, at least
+	Open4ResAmplification = 3 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Openattr4Args is struct OPENATTR4args.
+type Openattr4Args struct {
+	// CURRENT_FH: object
+	Createdir bool
+}
+
+// Openattr4ArgsFixedSize is how many bytes every Openattr4Args takes on the wire.
+const Openattr4ArgsFixedSize = 4
+
+// Openattr4Res is struct OPENATTR4res.
+type Openattr4Res struct {
+	// CURRENT_FH: named attr directory
+	Status Nfsstat4
+}
+
+// Openattr4ResFixedSize is how many bytes every Openattr4Res takes on the wire.
+const Openattr4ResFixedSize = 4
+
+// OpenConfirm4Args is struct OPEN_CONFIRM4args.
+type OpenConfirm4Args struct {
+	// CURRENT_FH: opened file
+	OpenStateid Stateid4
+	Seqid       Seqid4
+}
+
+// OpenConfirm4ArgsFixedSize is how many bytes every OpenConfirm4Args takes on the wire.
+const OpenConfirm4ArgsFixedSize = 20
+
+// OpenConfirm4Resok is struct OPEN_CONFIRM4resok.
+type OpenConfirm4Resok struct {
+	OpenStateid Stateid4
+}
+
+// OpenConfirm4ResokFixedSize is how many bytes every OpenConfirm4Resok takes on the wire.
+const OpenConfirm4ResokFixedSize = 16
+
+// OpenConfirm4Res is union OPEN_CONFIRM4res, with the arm that Status selects.
+type OpenConfirm4Res struct {
+	Status Nfsstat4          // selects the arm
+	Resok4 OpenConfirm4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of OpenConfirm4Res.
+const (
+	OpenConfirm4ResMinSize = 4  // bytes on the wire, at least
+	OpenConfirm4ResMaxSize = 20 // bytes on the wire, at most
+)
+
+// OpenDowngrade4Args is struct OPEN_DOWNGRADE4args.
+type OpenDowngrade4Args struct {
+	// CURRENT_FH: opened file
+	OpenStateid Stateid4
+	Seqid       Seqid4
+	ShareAccess uint32
+	ShareDeny   uint32
+}
+
+// OpenDowngrade4ArgsFixedSize is how many bytes every OpenDowngrade4Args takes on the wire.
+const OpenDowngrade4ArgsFixedSize = 28
+
+// OpenDowngrade4Resok is struct OPEN_DOWNGRADE4resok.
+type OpenDowngrade4Resok struct {
+	OpenStateid Stateid4
+}
+
+// OpenDowngrade4ResokFixedSize is how many bytes every OpenDowngrade4Resok takes on the wire.
+const OpenDowngrade4ResokFixedSize = 16
+
+// OpenDowngrade4Res is union OPEN_DOWNGRADE4res, with the arm that Status selects.
+type OpenDowngrade4Res struct {
+	Status Nfsstat4            // selects the arm
+	Resok4 OpenDowngrade4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of OpenDowngrade4Res.
+const (
+	OpenDowngrade4ResMinSize = 4  // bytes on the wire, at least
+	OpenDowngrade4ResMaxSize = 20 // bytes on the wire, at most
+)
+
+// Putfh4Args is struct PUTFH4args.
+type Putfh4Args struct {
+	Object NFSFh4
+}
+
+// The extent of Putfh4Args.
+const (
+	Putfh4ArgsMinSize       = 4   // bytes on the wire, at least
+	Putfh4ArgsMaxSize       = 132 // bytes on the wire, at most
+	Putfh4ArgsAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Putfh4Res is struct PUTFH4res.
+type Putfh4Res struct {
+	// CURRENT_FH:
+	Status Nfsstat4
+}
+
+// Putfh4ResFixedSize is how many bytes every Putfh4Res takes on the wire.
+const Putfh4ResFixedSize = 4
+
+// Putpubfh4Res is struct PUTPUBFH4res.
+type Putpubfh4Res struct {
+	// CURRENT_FH: public fh
+	Status Nfsstat4
+}
+
+// Putpubfh4ResFixedSize is how many bytes every Putpubfh4Res takes on the wire.
+const Putpubfh4ResFixedSize = 4
+
+// Putrootfh4Res is struct PUTROOTFH4res.
+type Putrootfh4Res struct {
+	// CURRENT_FH: root fh
+	Status Nfsstat4
+}
+
+// Putrootfh4ResFixedSize is how many bytes every Putrootfh4Res takes on the wire.
+const Putrootfh4ResFixedSize = 4
+
+// Read4Args is struct READ4args.
+type Read4Args struct {
+	// CURRENT_FH: file
+	Stateid Stateid4
+	Offset  Offset4
+	Count   Count4
+}
+
+// Read4ArgsFixedSize is how many bytes every Read4Args takes on the wire.
+const Read4ArgsFixedSize = 28
+
+// Read4Resok is struct READ4resok.
+type Read4Resok struct {
+	EOF  bool
+	Data []byte
+}
+
+// The extent of Read4Resok, which has no largest size below 2 GiB.
+const (
+	Read4ResokMinSize       = 8 // bytes on the wire, at least
+	Read4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Read4Res is union READ4res, with the arm that Status selects.
+type Read4Res struct {
+	Status Nfsstat4   // selects the arm
+	Resok4 Read4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Read4Res, which has no largest size below 2 GiB.
+const (
+	Read4ResMinSize       = 4 // bytes on the wire, at least
+	Read4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Readdir4Args is struct READDIR4args.
+type Readdir4Args struct {
+	// CURRENT_FH: directory
+	Cookie      NFSCookie4
+	Cookieverf  Verifier4
+	Dircount    Count4
+	Maxcount    Count4
+	AttrRequest Bitmap4
+}
+
+// The extent of Readdir4Args, which has no largest size below 2 GiB.
+const (
+	Readdir4ArgsMinSize       = 28 // bytes on the wire, at least
+	Readdir4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Entry4 is one element of the linked list of struct entry4, without the pointer to the next.
+type Entry4 struct {
+	Cookie NFSCookie4
+	Name   Component4
+	Attrs  Fattr4
+}
+
+// The extent of Entry4, which has no largest size below 2 GiB.
+const (
+	Entry4MinSize       = 20 // bytes on the wire, at least
+	Entry4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Dirlist4 is struct dirlist4.
+type Dirlist4 struct {
+	Entries []Entry4
+	EOF     bool
+}
+
+// The extent of Dirlist4, which has no largest size below 2 GiB.
+const (
+	Dirlist4MinSize       = 8  // bytes on the wire, at least
+	Dirlist4Amplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Readdir4Resok is struct READDIR4resok.
+type Readdir4Resok struct {
+	Cookieverf Verifier4
+	Reply      Dirlist4
+}
+
+// The extent of Readdir4Resok, which has no largest size below 2 GiB.
+const (
+	Readdir4ResokMinSize       = 16 // bytes on the wire, at least
+	Readdir4ResokAmplification = 8  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Readdir4Res is union READDIR4res, with the arm that Status selects.
+type Readdir4Res struct {
+	Status Nfsstat4      // selects the arm
+	Resok4 Readdir4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Readdir4Res, which has no largest size below 2 GiB.
+const (
+	Readdir4ResMinSize       = 4 // bytes on the wire, at least
+	Readdir4ResAmplification = 8 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Readlink4Resok is struct READLINK4resok.
+type Readlink4Resok struct {
+	Link Linktext4
+}
+
+// The extent of Readlink4Resok, which has no largest size below 2 GiB.
+const (
+	Readlink4ResokMinSize       = 4 // bytes on the wire, at least
+	Readlink4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Readlink4Res is union READLINK4res, with the arm that Status selects.
+type Readlink4Res struct {
+	Status Nfsstat4       // selects the arm
+	Resok4 Readlink4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Readlink4Res, which has no largest size below 2 GiB.
+const (
+	Readlink4ResMinSize       = 4 // bytes on the wire, at least
+	Readlink4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Remove4Args is struct REMOVE4args.
+type Remove4Args struct {
+	// CURRENT_FH: directory
+	Target Component4
+}
+
+// The extent of Remove4Args, which has no largest size below 2 GiB.
+const (
+	Remove4ArgsMinSize       = 4 // bytes on the wire, at least
+	Remove4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Remove4Resok is struct REMOVE4resok.
+type Remove4Resok struct {
+	Cinfo ChangeInfo4
+}
+
+// Remove4ResokFixedSize is how many bytes every Remove4Resok takes on the wire.
+const Remove4ResokFixedSize = 20
+
+// Remove4Res is union REMOVE4res, with the arm that Status selects.
+type Remove4Res struct {
+	Status Nfsstat4     // selects the arm
+	Resok4 Remove4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Remove4Res.
+const (
+	Remove4ResMinSize = 4  // bytes on the wire, at least
+	Remove4ResMaxSize = 24 // bytes on the wire, at most
+)
+
+// Rename4Args is struct RENAME4args.
+type Rename4Args struct {
+	// SAVED_FH: source directory
+	Oldname Component4
+	// CURRENT_FH: target directory
+	Newname Component4
+}
+
+// The extent of Rename4Args, which has no largest size below 2 GiB.
+const (
+	Rename4ArgsMinSize       = 8 // bytes on the wire, at least
+	Rename4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Rename4Resok is struct RENAME4resok.
+type Rename4Resok struct {
+	SourceCinfo ChangeInfo4
+	TargetCinfo ChangeInfo4
+}
+
+// Rename4ResokFixedSize is how many bytes every Rename4Resok takes on the wire.
+const Rename4ResokFixedSize = 40
+
+// Rename4Res is union RENAME4res, with the arm that Status selects.
+type Rename4Res struct {
+	Status Nfsstat4     // selects the arm
+	Resok4 Rename4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Rename4Res.
+const (
+	Rename4ResMinSize = 4  // bytes on the wire, at least
+	Rename4ResMaxSize = 44 // bytes on the wire, at most
+)
+
+// Renew4Args is struct RENEW4args.
+type Renew4Args struct {
+	Clientid Clientid4
+}
+
+// Renew4ArgsFixedSize is how many bytes every Renew4Args takes on the wire.
+const Renew4ArgsFixedSize = 8
+
+// Renew4Res is struct RENEW4res.
+type Renew4Res struct {
+	Status Nfsstat4
+}
+
+// Renew4ResFixedSize is how many bytes every Renew4Res takes on the wire.
+const Renew4ResFixedSize = 4
+
+// Restorefh4Res is struct RESTOREFH4res.
+type Restorefh4Res struct {
+	// CURRENT_FH: value of saved fh
+	Status Nfsstat4
+}
+
+// Restorefh4ResFixedSize is how many bytes every Restorefh4Res takes on the wire.
+const Restorefh4ResFixedSize = 4
+
+// Savefh4Res is struct SAVEFH4res.
+type Savefh4Res struct {
+	// SAVED_FH: value of current fh
+	Status Nfsstat4
+}
+
+// Savefh4ResFixedSize is how many bytes every Savefh4Res takes on the wire.
+const Savefh4ResFixedSize = 4
+
+// Secinfo4Args is struct SECINFO4args.
+type Secinfo4Args struct {
+	// CURRENT_FH: directory
+	Name Component4
+}
+
+// The extent of Secinfo4Args, which has no largest size below 2 GiB.
+const (
+	Secinfo4ArgsMinSize       = 4 // bytes on the wire, at least
+	Secinfo4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// RPCGSSSvcT is enum rpc_gss_svc_t.
+//
+// From RFC 2203
+type RPCGSSSvcT int32
+
+// The enumerators of RPCGSSSvcT.
+const (
+	RPCGSSSvcTNone      RPCGSSSvcT = 1 // RPC_GSS_SVC_NONE
+	RPCGSSSvcTIntegrity RPCGSSSvcT = 2 // RPC_GSS_SVC_INTEGRITY
+	RPCGSSSvcTPrivacy   RPCGSSSvcT = 3 // RPC_GSS_SVC_PRIVACY
+)
+
+// RPCGSSSvcTFixedSize is how many bytes every RPCGSSSvcT takes on the wire.
+const RPCGSSSvcTFixedSize = 4
+
+// RpcsecGSSInfo is struct rpcsec_gss_info.
+type RpcsecGSSInfo struct {
+	Oid     SecOid4
+	Qop     Qop4
+	Service RPCGSSSvcT
+}
+
+// The extent of RpcsecGSSInfo, which has no largest size below 2 GiB.
+const (
+	RpcsecGSSInfoMinSize       = 12 // bytes on the wire, at least
+	RpcsecGSSInfoAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Secinfo4 is union secinfo4, with the arm that Flavor selects.
+//
+// RPCSEC_GSS has a value of '6'.  See RFC 2203
+type Secinfo4 struct {
+	Flavor     uint32        // selects the arm
+	FlavorInfo RpcsecGSSInfo // where Flavor is RpcsecGSS
+}
+
+// The extent of Secinfo4, which has no largest size below 2 GiB.
+const (
+	Secinfo4MinSize       = 4 // bytes on the wire, at least
+	Secinfo4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Secinfo4Resok is typedef SECINFO4resok.
+type Secinfo4Resok []Secinfo4
+
+// The extent of Secinfo4Resok, which has no largest size below 2 GiB.
+const (
+	Secinfo4ResokMinSize       = 4  // bytes on the wire, at least
+	Secinfo4ResokAmplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Secinfo4Res is union SECINFO4res, with the arm that Status selects.
+type Secinfo4Res struct {
+	Status Nfsstat4      // selects the arm
+	Resok4 Secinfo4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Secinfo4Res, which has no largest size below 2 GiB.
+const (
+	Secinfo4ResMinSize       = 4  // bytes on the wire, at least
+	Secinfo4ResAmplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Setattr4Args is struct SETATTR4args.
+type Setattr4Args struct {
+	// CURRENT_FH: target object
+	Stateid       Stateid4
+	ObjAttributes Fattr4
+}
+
+// The extent of Setattr4Args, which has no largest size below 2 GiB.
+const (
+	Setattr4ArgsMinSize       = 24 // bytes on the wire, at least
+	Setattr4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Setattr4Res is struct SETATTR4res.
+type Setattr4Res struct {
+	Status   Nfsstat4
+	Attrsset Bitmap4
+}
+
+// The extent of Setattr4Res, which has no largest size below 2 GiB.
+const (
+	Setattr4ResMinSize       = 8 // bytes on the wire, at least
+	Setattr4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Setclientid4Args is struct SETCLIENTID4args.
+type Setclientid4Args struct {
+	Client        NFSClientID4
+	Callback      CbClient4
+	CallbackIdent uint32
+}
+
+// The extent of Setclientid4Args, which has no largest size below 2 GiB.
+const (
+	Setclientid4ArgsMinSize       = 28 // bytes on the wire, at least
+	Setclientid4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Setclientid4Resok is struct SETCLIENTID4resok.
+type Setclientid4Resok struct {
+	Clientid           Clientid4
+	SetclientidConfirm Verifier4
+}
+
+// Setclientid4ResokFixedSize is how many bytes every Setclientid4Resok takes on the wire.
+const Setclientid4ResokFixedSize = 16
+
+// Setclientid4Res is union SETCLIENTID4res, with the arm that Status selects.
+type Setclientid4Res struct {
+	Status      Nfsstat4          // selects the arm
+	Resok4      Setclientid4Resok // where Status is Nfsstat4OK
+	ClientUsing Clientaddr4       // where Status is Nfsstat4ErrClidInuse
+}
+
+// The extent of Setclientid4Res, which has no largest size below 2 GiB.
+const (
+	Setclientid4ResMinSize       = 4 // bytes on the wire, at least
+	Setclientid4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// SetclientidConfirm4Args is struct SETCLIENTID_CONFIRM4args.
+type SetclientidConfirm4Args struct {
+	Clientid           Clientid4
+	SetclientidConfirm Verifier4
+}
+
+// SetclientidConfirm4ArgsFixedSize is how many bytes every SetclientidConfirm4Args takes on the wire.
+const SetclientidConfirm4ArgsFixedSize = 16
+
+// SetclientidConfirm4Res is struct SETCLIENTID_CONFIRM4res.
+type SetclientidConfirm4Res struct {
+	Status Nfsstat4
+}
+
+// SetclientidConfirm4ResFixedSize is how many bytes every SetclientidConfirm4Res takes on the wire.
+const SetclientidConfirm4ResFixedSize = 4
+
+// Verify4Args is struct VERIFY4args.
+type Verify4Args struct {
+	// CURRENT_FH: object
+	ObjAttributes Fattr4
+}
+
+// The extent of Verify4Args, which has no largest size below 2 GiB.
+const (
+	Verify4ArgsMinSize       = 8 // bytes on the wire, at least
+	Verify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Verify4Res is struct VERIFY4res.
+type Verify4Res struct {
+	Status Nfsstat4
+}
+
+// Verify4ResFixedSize is how many bytes every Verify4Res takes on the wire.
+const Verify4ResFixedSize = 4
+
+// StableHow4 is enum stable_how4.
+type StableHow4 int32
+
+// The enumerators of StableHow4.
+const (
+	StableHow4Unstable4 StableHow4 = 0 // UNSTABLE4
+	StableHow4DataSync4 StableHow4 = 1 // DATA_SYNC4
+	StableHow4FileSync4 StableHow4 = 2 // FILE_SYNC4
+)
+
+// StableHow4FixedSize is how many bytes every StableHow4 takes on the wire.
+const StableHow4FixedSize = 4
+
+// Write4Args is struct WRITE4args.
+type Write4Args struct {
+	// CURRENT_FH: file
+	Stateid Stateid4
+	Offset  Offset4
+	Stable  StableHow4
+	Data    []byte
+}
+
+// The extent of Write4Args, which has no largest size below 2 GiB.
+const (
+	Write4ArgsMinSize       = 32 // bytes on the wire, at least
+	Write4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Write4Resok is struct WRITE4resok.
+type Write4Resok struct {
+	Count     Count4
+	Committed StableHow4
+	Writeverf Verifier4
+}
+
+// Write4ResokFixedSize is how many bytes every Write4Resok takes on the wire.
+const Write4ResokFixedSize = 16
+
+// Write4Res is union WRITE4res, with the arm that Status selects.
+type Write4Res struct {
+	Status Nfsstat4    // selects the arm
+	Resok4 Write4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of Write4Res.
+const (
+	Write4ResMinSize = 4  // bytes on the wire, at least
+	Write4ResMaxSize = 20 // bytes on the wire, at most
+)
+
+// ReleaseLockowner4Args is struct RELEASE_LOCKOWNER4args.
+type ReleaseLockowner4Args struct {
+	LockOwner LockOwner4
+}
+
+// The extent of ReleaseLockowner4Args.
+const (
+	ReleaseLockowner4ArgsMinSize       = 12   // bytes on the wire, at least
+	ReleaseLockowner4ArgsMaxSize       = 1036 // bytes on the wire, at most
+	ReleaseLockowner4ArgsAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// ReleaseLockowner4Res is struct RELEASE_LOCKOWNER4res.
+type ReleaseLockowner4Res struct {
+	Status Nfsstat4
+}
+
+// ReleaseLockowner4ResFixedSize is how many bytes every ReleaseLockowner4Res takes on the wire.
+const ReleaseLockowner4ResFixedSize = 4
+
+// Illegal4Res is struct ILLEGAL4res.
+type Illegal4Res struct {
+	Status Nfsstat4
+}
+
+// Illegal4ResFixedSize is how many bytes every Illegal4Res takes on the wire.
+const Illegal4ResFixedSize = 4
+
+// NFSOpnum4 is enum nfs_opnum4.
+type NFSOpnum4 int32
+
+// The enumerators of NFSOpnum4.
+const (
+	NFSOpnum4Access             NFSOpnum4 = 3     // OP_ACCESS
+	NFSOpnum4Close              NFSOpnum4 = 4     // OP_CLOSE
+	NFSOpnum4Commit             NFSOpnum4 = 5     // OP_COMMIT
+	NFSOpnum4Create             NFSOpnum4 = 6     // OP_CREATE
+	NFSOpnum4Delegpurge         NFSOpnum4 = 7     // OP_DELEGPURGE
+	NFSOpnum4Delegreturn        NFSOpnum4 = 8     // OP_DELEGRETURN
+	NFSOpnum4Getattr            NFSOpnum4 = 9     // OP_GETATTR
+	NFSOpnum4Getfh              NFSOpnum4 = 10    // OP_GETFH
+	NFSOpnum4Link               NFSOpnum4 = 11    // OP_LINK
+	NFSOpnum4Lock               NFSOpnum4 = 12    // OP_LOCK
+	NFSOpnum4Lockt              NFSOpnum4 = 13    // OP_LOCKT
+	NFSOpnum4Locku              NFSOpnum4 = 14    // OP_LOCKU
+	NFSOpnum4Lookup             NFSOpnum4 = 15    // OP_LOOKUP
+	NFSOpnum4Lookupp            NFSOpnum4 = 16    // OP_LOOKUPP
+	NFSOpnum4Nverify            NFSOpnum4 = 17    // OP_NVERIFY
+	NFSOpnum4Open               NFSOpnum4 = 18    // OP_OPEN
+	NFSOpnum4Openattr           NFSOpnum4 = 19    // OP_OPENATTR
+	NFSOpnum4OpenConfirm        NFSOpnum4 = 20    // OP_OPEN_CONFIRM
+	NFSOpnum4OpenDowngrade      NFSOpnum4 = 21    // OP_OPEN_DOWNGRADE
+	NFSOpnum4Putfh              NFSOpnum4 = 22    // OP_PUTFH
+	NFSOpnum4Putpubfh           NFSOpnum4 = 23    // OP_PUTPUBFH
+	NFSOpnum4Putrootfh          NFSOpnum4 = 24    // OP_PUTROOTFH
+	NFSOpnum4Read               NFSOpnum4 = 25    // OP_READ
+	NFSOpnum4Readdir            NFSOpnum4 = 26    // OP_READDIR
+	NFSOpnum4Readlink           NFSOpnum4 = 27    // OP_READLINK
+	NFSOpnum4Remove             NFSOpnum4 = 28    // OP_REMOVE
+	NFSOpnum4Rename             NFSOpnum4 = 29    // OP_RENAME
+	NFSOpnum4Renew              NFSOpnum4 = 30    // OP_RENEW
+	NFSOpnum4Restorefh          NFSOpnum4 = 31    // OP_RESTOREFH
+	NFSOpnum4Savefh             NFSOpnum4 = 32    // OP_SAVEFH
+	NFSOpnum4Secinfo            NFSOpnum4 = 33    // OP_SECINFO
+	NFSOpnum4Setattr            NFSOpnum4 = 34    // OP_SETATTR
+	NFSOpnum4Setclientid        NFSOpnum4 = 35    // OP_SETCLIENTID
+	NFSOpnum4SetclientidConfirm NFSOpnum4 = 36    // OP_SETCLIENTID_CONFIRM
+	NFSOpnum4Verify             NFSOpnum4 = 37    // OP_VERIFY
+	NFSOpnum4Write              NFSOpnum4 = 38    // OP_WRITE
+	NFSOpnum4ReleaseLockowner   NFSOpnum4 = 39    // OP_RELEASE_LOCKOWNER
+	NFSOpnum4Illegal            NFSOpnum4 = 10044 // OP_ILLEGAL
+)
+
+// NFSOpnum4FixedSize is how many bytes every NFSOpnum4 takes on the wire.
+const NFSOpnum4FixedSize = 4
+
+// NFSArgop4 is union nfs_argop4, with the arm that Argop selects.
+type NFSArgop4 struct {
+	Argop                NFSOpnum4                // selects the arm
+	Opaccess             Access4Args              // where Argop is NFSOpnum4Access
+	Opclose              Close4Args               // where Argop is NFSOpnum4Close
+	Opcommit             Commit4Args              // where Argop is NFSOpnum4Commit
+	Opcreate             *Create4Args             // where Argop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Args          // where Argop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Args         // where Argop is NFSOpnum4Delegreturn
+	Opgetattr            Getattr4Args             // where Argop is NFSOpnum4Getattr
+	Oplink               Link4Args                // where Argop is NFSOpnum4Link
+	Oplock               *Lock4Args               // where Argop is NFSOpnum4Lock
+	Oplockt              *Lockt4Args              // where Argop is NFSOpnum4Lockt
+	Oplocku              *Locku4Args              // where Argop is NFSOpnum4Locku
+	Oplookup             *Lookup4Args             // where Argop is NFSOpnum4Lookup
+	Opnverify            *Nverify4Args            // where Argop is NFSOpnum4Nverify
+	Opopen               *Open4Args               // where Argop is NFSOpnum4Open
+	Opopenattr           Openattr4Args            // where Argop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Args        // where Argop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Args      // where Argop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Args              // where Argop is NFSOpnum4Putfh
+	Opread               *Read4Args               // where Argop is NFSOpnum4Read
+	Opreaddir            *Readdir4Args            // where Argop is NFSOpnum4Readdir
+	Opremove             *Remove4Args             // where Argop is NFSOpnum4Remove
+	Oprename             *Rename4Args             // where Argop is NFSOpnum4Rename
+	Oprenew              Renew4Args               // where Argop is NFSOpnum4Renew
+	Opsecinfo            *Secinfo4Args            // where Argop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Args            // where Argop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Args        // where Argop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Args // where Argop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Args             // where Argop is NFSOpnum4Verify
+	Opwrite              *Write4Args              // where Argop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Args   // where Argop is NFSOpnum4ReleaseLockowner
+}
+
+// The extent of NFSArgop4, which has no largest size below 2 GiB.
+const (
+	NFSArgop4MinSize       = 4 // bytes on the wire, at least
+	NFSArgop4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// NFSResop4 is union nfs_resop4, with the arm that Resop selects.
+type NFSResop4 struct {
+	Resop                NFSOpnum4               // selects the arm
+	Opaccess             Access4Res              // where Resop is NFSOpnum4Access
+	Opclose              Close4Res               // where Resop is NFSOpnum4Close
+	Opcommit             Commit4Res              // where Resop is NFSOpnum4Commit
+	Opcreate             Create4Res              // where Resop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Res          // where Resop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Res         // where Resop is NFSOpnum4Delegreturn
+	Opgetattr            *Getattr4Res            // where Resop is NFSOpnum4Getattr
+	Opgetfh              *Getfh4Res              // where Resop is NFSOpnum4Getfh
+	Oplink               *Link4Res               // where Resop is NFSOpnum4Link
+	Oplock               *Lock4Res               // where Resop is NFSOpnum4Lock
+	Oplockt              *Lockt4Res              // where Resop is NFSOpnum4Lockt
+	Oplocku              Locku4Res               // where Resop is NFSOpnum4Locku
+	Oplookup             *Lookup4Res             // where Resop is NFSOpnum4Lookup
+	Oplookupp            *Lookupp4Res            // where Resop is NFSOpnum4Lookupp
+	Opnverify            *Nverify4Res            // where Resop is NFSOpnum4Nverify
+	Opopen               *Open4Res               // where Resop is NFSOpnum4Open
+	Opopenattr           *Openattr4Res           // where Resop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Res        // where Resop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Res      // where Resop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Res              // where Resop is NFSOpnum4Putfh
+	Opputpubfh           *Putpubfh4Res           // where Resop is NFSOpnum4Putpubfh
+	Opputrootfh          *Putrootfh4Res          // where Resop is NFSOpnum4Putrootfh
+	Opread               *Read4Res               // where Resop is NFSOpnum4Read
+	Opreaddir            *Readdir4Res            // where Resop is NFSOpnum4Readdir
+	Opreadlink           *Readlink4Res           // where Resop is NFSOpnum4Readlink
+	Opremove             *Remove4Res             // where Resop is NFSOpnum4Remove
+	Oprename             *Rename4Res             // where Resop is NFSOpnum4Rename
+	Oprenew              *Renew4Res              // where Resop is NFSOpnum4Renew
+	Oprestorefh          *Restorefh4Res          // where Resop is NFSOpnum4Restorefh
+	Opsavefh             *Savefh4Res             // where Resop is NFSOpnum4Savefh
+	Opsecinfo            *Secinfo4Res            // where Resop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Res            // where Resop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Res        // where Resop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Res // where Resop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Res             // where Resop is NFSOpnum4Verify
+	Opwrite              *Write4Res              // where Resop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Res   // where Resop is NFSOpnum4ReleaseLockowner
+	Opillegal            *Illegal4Res            // where Resop is NFSOpnum4Illegal
+}
+
+// The extent of NFSResop4, which has no largest size below 2 GiB.
+const (
+	NFSResop4MinSize       = 8  // bytes on the wire, at least
+	NFSResop4Amplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Compound4Args is struct COMPOUND4args.
+type Compound4Args struct {
+	Tag          UTF8StrCs
+	Minorversion uint32
+	Argarray     []NFSArgop4
+}
+
+// The extent of Compound4Args, which has no largest size below 2 GiB.
+const (
+	Compound4ArgsMinSize       = 12 // bytes on the wire, at least
+	Compound4ArgsAmplification = 76 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Compound4Res is struct COMPOUND4res.
+type Compound4Res struct {
+	Status   Nfsstat4
+	Tag      UTF8StrCs
+	Resarray []NFSResop4
+}
+
+// The extent of Compound4Res, which has no largest size below 2 GiB.
+const (
+	Compound4ResMinSize       = 12 // bytes on the wire, at least
+	Compound4ResAmplification = 58 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbGetattr4Args is struct CB_GETATTR4args.
+//
+// NFS4 callback procedure definitions and program
+type CbGetattr4Args struct {
+	Fh          NFSFh4
+	AttrRequest Bitmap4
+}
+
+// The extent of CbGetattr4Args, which has no largest size below 2 GiB.
+const (
+	CbGetattr4ArgsMinSize       = 8 // bytes on the wire, at least
+	CbGetattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbGetattr4Resok is struct CB_GETATTR4resok.
+type CbGetattr4Resok struct {
+	ObjAttributes Fattr4
+}
+
+// The extent of CbGetattr4Resok, which has no largest size below 2 GiB.
+const (
+	CbGetattr4ResokMinSize       = 8 // bytes on the wire, at least
+	CbGetattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbGetattr4Res is union CB_GETATTR4res, with the arm that Status selects.
+type CbGetattr4Res struct {
+	Status Nfsstat4        // selects the arm
+	Resok4 CbGetattr4Resok // where Status is Nfsstat4OK
+}
+
+// The extent of CbGetattr4Res, which has no largest size below 2 GiB.
+const (
+	CbGetattr4ResMinSize       = 4 // bytes on the wire, at least
+	CbGetattr4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbRecall4Args is struct CB_RECALL4args.
+type CbRecall4Args struct {
+	Stateid  Stateid4
+	Truncate bool
+	Fh       NFSFh4
+}
+
+// The extent of CbRecall4Args.
+const (
+	CbRecall4ArgsMinSize       = 24  // bytes on the wire, at least
+	CbRecall4ArgsMaxSize       = 152 // bytes on the wire, at most
+	CbRecall4ArgsAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbRecall4Res is struct CB_RECALL4res.
+type CbRecall4Res struct {
+	Status Nfsstat4
+}
+
+// CbRecall4ResFixedSize is how many bytes every CbRecall4Res takes on the wire.
+const CbRecall4ResFixedSize = 4
+
+// CbIllegal4Res is struct CB_ILLEGAL4res.
+//
+// CB_ILLEGAL: Response for illegal operation numbers
+type CbIllegal4Res struct {
+	Status Nfsstat4
+}
+
+// CbIllegal4ResFixedSize is how many bytes every CbIllegal4Res takes on the wire.
+const CbIllegal4ResFixedSize = 4
+
+// NFSCbOpnum4 is enum nfs_cb_opnum4.
+//
+// Various definitions for CB_COMPOUND
+type NFSCbOpnum4 int32
+
+// The enumerators of NFSCbOpnum4.
+const (
+	NFSCbOpnum4Getattr NFSCbOpnum4 = 3     // OP_CB_GETATTR
+	NFSCbOpnum4Recall  NFSCbOpnum4 = 4     // OP_CB_RECALL
+	NFSCbOpnum4Illegal NFSCbOpnum4 = 10044 // OP_CB_ILLEGAL
+)
+
+// NFSCbOpnum4FixedSize is how many bytes every NFSCbOpnum4 takes on the wire.
+const NFSCbOpnum4FixedSize = 4
+
+// NFSCbArgop4 is union nfs_cb_argop4, with the arm that Argop selects.
+type NFSCbArgop4 struct {
+	Argop       uint32         // selects the arm
+	Opcbgetattr CbGetattr4Args // where Argop is 3
+	Opcbrecall  CbRecall4Args  // where Argop is 4
+}
+
+// The extent of NFSCbArgop4, which has no largest size below 2 GiB.
+const (
+	NFSCbArgop4MinSize       = 4 // bytes on the wire, at least
+	NFSCbArgop4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// NFSCbResop4 is union nfs_cb_resop4, with the arm that Resop selects.
+type NFSCbResop4 struct {
+	Resop       uint32        // selects the arm
+	Opcbgetattr CbGetattr4Res // where Resop is 3
+	Opcbrecall  CbRecall4Res  // where Resop is 4
+	Opcbillegal CbIllegal4Res // where Resop is 10044
+}
+
+// The extent of NFSCbResop4, which has no largest size below 2 GiB.
+const (
+	NFSCbResop4MinSize       = 8 // bytes on the wire, at least
+	NFSCbResop4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbCompound4Args is struct CB_COMPOUND4args.
+type CbCompound4Args struct {
+	Tag           UTF8StrCs
+	Minorversion  uint32
+	CallbackIdent uint32
+	Argarray      []NFSCbArgop4
+}
+
+// The extent of CbCompound4Args, which has no largest size below 2 GiB.
+const (
+	CbCompound4ArgsMinSize       = 16 // bytes on the wire, at least
+	CbCompound4ArgsAmplification = 26 // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// CbCompound4Res is struct CB_COMPOUND4res.
+type CbCompound4Res struct {
+	Status   Nfsstat4
+	Tag      UTF8StrCs
+	Resarray []NFSCbResop4
+}
+
+// The extent of CbCompound4Res, which has no largest size below 2 GiB.
+const (
+	CbCompound4ResMinSize       = 12 // bytes on the wire, at least
+	CbCompound4ResAmplification = 9  // bytes of memory that a value holds for each byte decoded, at most
 )
 
 // String returns the enumerator's XDR name, or the number.
@@ -232,11 +2592,6 @@ func (v NFSFtype4) String() string {
 func (v NFSFtype4) Valid() bool {
 	return 1 <= v && v <= 9
 }
-
-// The extent of NFSFtype4.
-const (
-	NFSFtype4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSFtype4) XDRSize() int {
@@ -305,14 +2660,13 @@ func (v *NFSFtype4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSFtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.NFSFtype4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSFtype4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -322,12 +2676,11 @@ func (v *NFSFtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSFtype4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSFtype4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -337,8 +2690,7 @@ func (v *NFSFtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSFtype4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSFtype4:")
 	}
@@ -348,83 +2700,8 @@ func (v *NFSFtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSFtype4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Nfsstat4 is enum nfsstat4.
-//
-// Error status
-type Nfsstat4 int32
-
-// The enumerators of Nfsstat4.
-const (
-	Nfsstat4OK                   Nfsstat4 = 0     // NFS4_OK: everything is okay
-	Nfsstat4ErrPerm              Nfsstat4 = 1     // NFS4ERR_PERM: caller not privileged
-	Nfsstat4ErrNoent             Nfsstat4 = 2     // NFS4ERR_NOENT: no such file/directory
-	Nfsstat4ErrIo                Nfsstat4 = 5     // NFS4ERR_IO: hard I/O error
-	Nfsstat4ErrNxio              Nfsstat4 = 6     // NFS4ERR_NXIO: no such device
-	Nfsstat4ErrAccess            Nfsstat4 = 13    // NFS4ERR_ACCESS: access denied
-	Nfsstat4ErrExist             Nfsstat4 = 17    // NFS4ERR_EXIST: file already exists
-	Nfsstat4ErrXdev              Nfsstat4 = 18    // NFS4ERR_XDEV: different file systems
-	Nfsstat4ErrNotdir            Nfsstat4 = 20    // NFS4ERR_NOTDIR: should be a directory
-	Nfsstat4ErrIsdir             Nfsstat4 = 21    // NFS4ERR_ISDIR: should not be directory
-	Nfsstat4ErrInval             Nfsstat4 = 22    // NFS4ERR_INVAL: invalid argument
-	Nfsstat4ErrFbig              Nfsstat4 = 27    // NFS4ERR_FBIG: file exceeds server max
-	Nfsstat4ErrNospc             Nfsstat4 = 28    // NFS4ERR_NOSPC: no space on file system
-	Nfsstat4ErrRofs              Nfsstat4 = 30    // NFS4ERR_ROFS: read-only file system
-	Nfsstat4ErrMlink             Nfsstat4 = 31    // NFS4ERR_MLINK: too many hard links
-	Nfsstat4ErrNametoolong       Nfsstat4 = 63    // NFS4ERR_NAMETOOLONG: name exceeds server max
-	Nfsstat4ErrNotempty          Nfsstat4 = 66    // NFS4ERR_NOTEMPTY: directory not empty
-	Nfsstat4ErrDquot             Nfsstat4 = 69    // NFS4ERR_DQUOT: hard quota limit reached
-	Nfsstat4ErrStale             Nfsstat4 = 70    // NFS4ERR_STALE: file no longer exists
-	Nfsstat4ErrBadhandle         Nfsstat4 = 10001 // NFS4ERR_BADHANDLE: Illegal filehandle
-	Nfsstat4ErrBadCookie         Nfsstat4 = 10003 // NFS4ERR_BAD_COOKIE: READDIR cookie is stale
-	Nfsstat4ErrNotsupp           Nfsstat4 = 10004 // NFS4ERR_NOTSUPP: operation not supported
-	Nfsstat4ErrToosmall          Nfsstat4 = 10005 // NFS4ERR_TOOSMALL: response limit exceeded
-	Nfsstat4ErrServerfault       Nfsstat4 = 10006 // NFS4ERR_SERVERFAULT: undefined server error
-	Nfsstat4ErrBadtype           Nfsstat4 = 10007 // NFS4ERR_BADTYPE: type invalid for CREATE
-	Nfsstat4ErrDelay             Nfsstat4 = 10008 // NFS4ERR_DELAY: file "busy" - retry
-	Nfsstat4ErrSame              Nfsstat4 = 10009 // NFS4ERR_SAME: nverify says attrs same
-	Nfsstat4ErrDenied            Nfsstat4 = 10010 // NFS4ERR_DENIED: lock unavailable
-	Nfsstat4ErrExpired           Nfsstat4 = 10011 // NFS4ERR_EXPIRED: lock lease expired
-	Nfsstat4ErrLocked            Nfsstat4 = 10012 // NFS4ERR_LOCKED: I/O failed due to lock
-	Nfsstat4ErrGrace             Nfsstat4 = 10013 // NFS4ERR_GRACE: in grace period
-	Nfsstat4ErrFhexpired         Nfsstat4 = 10014 // NFS4ERR_FHEXPIRED: filehandle expired
-	Nfsstat4ErrShareDenied       Nfsstat4 = 10015 // NFS4ERR_SHARE_DENIED: share reserve denied
-	Nfsstat4ErrWrongsec          Nfsstat4 = 10016 // NFS4ERR_WRONGSEC: wrong security flavor
-	Nfsstat4ErrClidInuse         Nfsstat4 = 10017 // NFS4ERR_CLID_INUSE: clientid in use
-	Nfsstat4ErrResource          Nfsstat4 = 10018 // NFS4ERR_RESOURCE: resource exhaustion
-	Nfsstat4ErrMoved             Nfsstat4 = 10019 // NFS4ERR_MOVED: file system relocated
-	Nfsstat4ErrNofilehandle      Nfsstat4 = 10020 // NFS4ERR_NOFILEHANDLE: current FH is not set
-	Nfsstat4ErrMinorVersMismatch Nfsstat4 = 10021 // NFS4ERR_MINOR_VERS_MISMATCH: minor vers not supp
-	Nfsstat4ErrStaleClientid     Nfsstat4 = 10022 // NFS4ERR_STALE_CLIENTID: server has rebooted
-	Nfsstat4ErrStaleStateid      Nfsstat4 = 10023 // NFS4ERR_STALE_STATEID: server has rebooted
-	Nfsstat4ErrOldStateid        Nfsstat4 = 10024 // NFS4ERR_OLD_STATEID: state is out of sync
-	Nfsstat4ErrBadStateid        Nfsstat4 = 10025 // NFS4ERR_BAD_STATEID: incorrect stateid
-	Nfsstat4ErrBadSeqid          Nfsstat4 = 10026 // NFS4ERR_BAD_SEQID: request is out of seq.
-	Nfsstat4ErrNotSame           Nfsstat4 = 10027 // NFS4ERR_NOT_SAME: verify - attrs not same
-	Nfsstat4ErrLockRange         Nfsstat4 = 10028 // NFS4ERR_LOCK_RANGE: lock range not supported
-	Nfsstat4ErrSymlink           Nfsstat4 = 10029 // NFS4ERR_SYMLINK: should be file/directory
-	Nfsstat4ErrRestorefh         Nfsstat4 = 10030 // NFS4ERR_RESTOREFH: no saved filehandle
-	Nfsstat4ErrLeaseMoved        Nfsstat4 = 10031 // NFS4ERR_LEASE_MOVED: some file system moved
-	Nfsstat4ErrAttrnotsupp       Nfsstat4 = 10032 // NFS4ERR_ATTRNOTSUPP: recommended attr not sup
-	Nfsstat4ErrNoGrace           Nfsstat4 = 10033 // NFS4ERR_NO_GRACE: reclaim outside of grace
-	Nfsstat4ErrReclaimBad        Nfsstat4 = 10034 // NFS4ERR_RECLAIM_BAD: reclaim error at server
-	Nfsstat4ErrReclaimConflict   Nfsstat4 = 10035 // NFS4ERR_RECLAIM_CONFLICT: conflict on reclaim
-	Nfsstat4ErrBadxdr            Nfsstat4 = 10036 // NFS4ERR_BADXDR: XDR decode failed
-	Nfsstat4ErrLocksHeld         Nfsstat4 = 10037 // NFS4ERR_LOCKS_HELD: file locks held at CLOSE
-	Nfsstat4ErrOpenmode          Nfsstat4 = 10038 // NFS4ERR_OPENMODE: conflict in OPEN and I/O
-	Nfsstat4ErrBadowner          Nfsstat4 = 10039 // NFS4ERR_BADOWNER: owner translation bad
-	Nfsstat4ErrBadchar           Nfsstat4 = 10040 // NFS4ERR_BADCHAR: UTF-8 char not supported
-	Nfsstat4ErrBadname           Nfsstat4 = 10041 // NFS4ERR_BADNAME: name not supported
-	Nfsstat4ErrBadRange          Nfsstat4 = 10042 // NFS4ERR_BAD_RANGE: lock range not supported
-	Nfsstat4ErrLockNotsupp       Nfsstat4 = 10043 // NFS4ERR_LOCK_NOTSUPP: no atomic up/downgrade
-	Nfsstat4ErrOpIllegal         Nfsstat4 = 10044 // NFS4ERR_OP_ILLEGAL: undefined operation
-	Nfsstat4ErrDeadlock          Nfsstat4 = 10045 // NFS4ERR_DEADLOCK: file locking deadlock
-	Nfsstat4ErrFileOpen          Nfsstat4 = 10046 // NFS4ERR_FILE_OPEN: open file blocks op.
-	Nfsstat4ErrAdminRevoked      Nfsstat4 = 10047 // NFS4ERR_ADMIN_REVOKED: lock-owner state revoked
-	Nfsstat4ErrCbPathDown        Nfsstat4 = 10048 // NFS4ERR_CB_PATH_DOWN: callback path down
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v Nfsstat4) String() string {
@@ -567,13 +2844,9 @@ func (v Nfsstat4) String() string {
 
 // Valid reports whether v is an enumerator.
 func (v Nfsstat4) Valid() bool {
-	return uint32(v) <= 2 || 5 <= v && v <= 6 || v == 13 || 17 <= v && v <= 18 || 20 <= v && v <= 22 || 27 <= v && v <= 28 || 30 <= v && v <= 31 || v == 63 || v == 66 || 69 <= v && v <= 70 || v == 10001 || 10003 <= v && v <= 10048
+	return uint32(v) <= 2 || 5 <= v && v <= 6 || v == 13 || 17 <= v && v <= 18 || 20 <= v && v <= 22 || 27 <= v && v <= 28 ||
+		30 <= v && v <= 31 || v == 63 || v == 66 || 69 <= v && v <= 70 || v == 10001 || 10003 <= v && v <= 10048
 }
-
-// The extent of Nfsstat4.
-const (
-	Nfsstat4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nfsstat4) XDRSize() int {
@@ -642,14 +2915,13 @@ func (v *Nfsstat4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Nfsstat4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.Nfsstat4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Nfsstat4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -659,12 +2931,11 @@ func (v *Nfsstat4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nfsstat4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nfsstat4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -674,8 +2945,7 @@ func (v *Nfsstat4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nfsstat4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nfsstat4:")
 	}
@@ -685,24 +2955,13 @@ func (v *Nfsstat4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Nfsstat4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Attrlist4 is typedef attrlist4.
-//
-// Basic data types
-type Attrlist4 []byte
-
-// The extent of Attrlist4, which has no largest size below 2 GiB.
-const (
-	Attrlist4MinSize       = 4 // bytes on the wire, at least
-	Attrlist4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Attrlist4) XDRSize() int {
 	n := 4
-	n += xdr.Padded(len((*v)))
+	n += xdr.Padded(len(*v))
 	return n
 }
 
@@ -768,16 +3027,15 @@ func (v *Attrlist4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Attrlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Attrlist4:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Attrlist4:")
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, (*v))
+	off = xdr.PutOpaque(b, off, *v)
 	return off, nil
 }
 
@@ -786,8 +3044,7 @@ func (v *Attrlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Attrlist4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Attrlist4:")
@@ -795,7 +3052,7 @@ func (v *Attrlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Attrlist4:")
 	}
-	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -805,8 +3062,7 @@ func (v *Attrlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Attrlist4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Attrlist4:")
@@ -820,22 +3076,13 @@ func (v *Attrlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Attrlist4) ResetXDR() {
-	(*v) = nil
+	*v = nil
 }
-
-// Bitmap4 is typedef bitmap4.
-type Bitmap4 []uint32
-
-// The extent of Bitmap4, which has no largest size below 2 GiB.
-const (
-	Bitmap4MinSize       = 4 // bytes on the wire, at least
-	Bitmap4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Bitmap4) XDRSize() int {
 	n := 4
-	n += 4 * len((*v))
+	n += 4 * len(*v)
 	return n
 }
 
@@ -901,22 +3148,20 @@ func (v *Bitmap4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Bitmap4:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Bitmap4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -928,8 +3173,7 @@ func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Bitmap4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Bitmap4:")
@@ -937,10 +3181,9 @@ func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Bitmap4:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -951,8 +3194,7 @@ func (v *Bitmap4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Bitmap4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Bitmap4:")
@@ -963,16 +3205,8 @@ func (v *Bitmap4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Bitmap4) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// Changeid4 is typedef changeid4.
-type Changeid4 uint64
-
-// The extent of Changeid4.
-const (
-	Changeid4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Changeid4) XDRSize() int {
@@ -1044,8 +3278,7 @@ func (v *Changeid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -1055,8 +3288,7 @@ func (v *Changeid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Changeid4:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Changeid4(binary.BigEndian.Uint64(w[0:8]))
+	*v = Changeid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -1072,16 +3304,8 @@ func (v *Changeid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Changeid4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Clientid4 is typedef clientid4.
-type Clientid4 uint64
-
-// The extent of Clientid4.
-const (
-	Clientid4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Clientid4) XDRSize() int {
@@ -1153,8 +3377,7 @@ func (v *Clientid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -1164,8 +3387,7 @@ func (v *Clientid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Clientid4:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Clientid4(binary.BigEndian.Uint64(w[0:8]))
+	*v = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -1181,16 +3403,8 @@ func (v *Clientid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Clientid4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Count4 is typedef count4.
-type Count4 uint32
-
-// The extent of Count4.
-const (
-	Count4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Count4) XDRSize() int {
@@ -1262,8 +3476,7 @@ func (v *Count4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -1273,8 +3486,7 @@ func (v *Count4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Count4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Count4(binary.BigEndian.Uint32(w[0:4]))
+	*v = Count4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -1290,16 +3502,8 @@ func (v *Count4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Count4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Length4 is typedef length4.
-type Length4 uint64
-
-// The extent of Length4.
-const (
-	Length4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Length4) XDRSize() int {
@@ -1371,8 +3575,7 @@ func (v *Length4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -1382,8 +3585,7 @@ func (v *Length4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Length4:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Length4(binary.BigEndian.Uint64(w[0:8]))
+	*v = Length4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -1399,16 +3601,8 @@ func (v *Length4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Length4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Mode4 is typedef mode4.
-type Mode4 uint32
-
-// The extent of Mode4.
-const (
-	Mode4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Mode4) XDRSize() int {
@@ -1480,8 +3674,7 @@ func (v *Mode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -1491,8 +3684,7 @@ func (v *Mode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Mode4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Mode4(binary.BigEndian.Uint32(w[0:4]))
+	*v = Mode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -1508,16 +3700,8 @@ func (v *Mode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Mode4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// NFSCookie4 is typedef nfs_cookie4.
-type NFSCookie4 uint64
-
-// The extent of NFSCookie4.
-const (
-	NFSCookie4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSCookie4) XDRSize() int {
@@ -1589,8 +3773,7 @@ func (v *NFSCookie4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -1600,8 +3783,7 @@ func (v *NFSCookie4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.NFSCookie4:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = NFSCookie4(binary.BigEndian.Uint64(w[0:8]))
+	*v = NFSCookie4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -1617,23 +3799,13 @@ func (v *NFSCookie4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSCookie4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// NFSFh4 is typedef nfs_fh4.
-type NFSFh4 []byte
-
-// The extent of NFSFh4.
-const (
-	NFSFh4MinSize       = 4   // bytes on the wire, at least
-	NFSFh4MaxSize       = 132 // bytes on the wire, at most
-	NFSFh4Amplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSFh4) XDRSize() int {
 	n := 4
-	n += xdr.Padded(len((*v)))
+	n += xdr.Padded(len(*v))
 	return n
 }
 
@@ -1699,16 +3871,15 @@ func (v *NFSFh4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSFh4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if len((*v)) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 128, "nfs4.NFSFh4:")
+	if len(*v) > 128 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 128, "nfs4.NFSFh4:")
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, (*v))
+	off = xdr.PutOpaque(b, off, *v)
 	return off, nil
 }
 
@@ -1717,8 +3888,7 @@ func (v *NFSFh4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSFh4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFh4:")
@@ -1729,7 +3899,7 @@ func (v *NFSFh4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.NFSFh4:")
 	}
-	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -1739,8 +3909,7 @@ func (v *NFSFh4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSFh4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFh4:")
@@ -1757,16 +3926,8 @@ func (v *NFSFh4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSFh4) ResetXDR() {
-	(*v) = nil
+	*v = nil
 }
-
-// NFSLease4 is typedef nfs_lease4.
-type NFSLease4 uint32
-
-// The extent of NFSLease4.
-const (
-	NFSLease4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSLease4) XDRSize() int {
@@ -1838,8 +3999,7 @@ func (v *NFSLease4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -1849,8 +4009,7 @@ func (v *NFSLease4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSLease4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = NFSLease4(binary.BigEndian.Uint32(w[0:4]))
+	*v = NFSLease4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -1866,16 +4025,8 @@ func (v *NFSLease4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSLease4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Offset4 is typedef offset4.
-type Offset4 uint64
-
-// The extent of Offset4.
-const (
-	Offset4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Offset4) XDRSize() int {
@@ -1947,8 +4098,7 @@ func (v *Offset4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -1958,8 +4108,7 @@ func (v *Offset4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Offset4:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Offset4(binary.BigEndian.Uint64(w[0:8]))
+	*v = Offset4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -1975,16 +4124,8 @@ func (v *Offset4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Offset4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Qop4 is typedef qop4.
-type Qop4 uint32
-
-// The extent of Qop4.
-const (
-	Qop4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Qop4) XDRSize() int {
@@ -2056,8 +4197,7 @@ func (v *Qop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -2067,8 +4207,7 @@ func (v *Qop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Qop4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Qop4(binary.BigEndian.Uint32(w[0:4]))
+	*v = Qop4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -2084,22 +4223,13 @@ func (v *Qop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Qop4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// SecOid4 is typedef sec_oid4.
-type SecOid4 []byte
-
-// The extent of SecOid4, which has no largest size below 2 GiB.
-const (
-	SecOid4MinSize       = 4 // bytes on the wire, at least
-	SecOid4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *SecOid4) XDRSize() int {
 	n := 4
-	n += xdr.Padded(len((*v)))
+	n += xdr.Padded(len(*v))
 	return n
 }
 
@@ -2165,16 +4295,15 @@ func (v *SecOid4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *SecOid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.SecOid4:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.SecOid4:")
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, (*v))
+	off = xdr.PutOpaque(b, off, *v)
 	return off, nil
 }
 
@@ -2183,8 +4312,7 @@ func (v *SecOid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.SecOid4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SecOid4:")
@@ -2192,7 +4320,7 @@ func (v *SecOid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.SecOid4:")
 	}
-	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -2202,8 +4330,7 @@ func (v *SecOid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.SecOid4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.SecOid4:")
@@ -2217,16 +4344,8 @@ func (v *SecOid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *SecOid4) ResetXDR() {
-	(*v) = nil
+	*v = nil
 }
-
-// Seqid4 is typedef seqid4.
-type Seqid4 uint32
-
-// The extent of Seqid4.
-const (
-	Seqid4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Seqid4) XDRSize() int {
@@ -2298,8 +4417,7 @@ func (v *Seqid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -2309,8 +4427,7 @@ func (v *Seqid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Seqid4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Seqid4(binary.BigEndian.Uint32(w[0:4]))
+	*v = Seqid4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -2326,22 +4443,13 @@ func (v *Seqid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Seqid4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// UTF8String is typedef utf8string.
-type UTF8String []byte
-
-// The extent of UTF8String, which has no largest size below 2 GiB.
-const (
-	UTF8StringMinSize       = 4 // bytes on the wire, at least
-	UTF8StringAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *UTF8String) XDRSize() int {
 	n := 4
-	n += xdr.Padded(len((*v)))
+	n += xdr.Padded(len(*v))
 	return n
 }
 
@@ -2407,16 +4515,15 @@ func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.UTF8String:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.UTF8String:")
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, (*v))
+	off = xdr.PutOpaque(b, off, *v)
 	return off, nil
 }
 
@@ -2425,8 +4532,7 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.UTF8String:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.UTF8String:")
@@ -2434,7 +4540,7 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.UTF8String:")
 	}
-	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -2444,8 +4550,7 @@ func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.UTF8String:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.UTF8String:")
@@ -2459,34 +4564,13 @@ func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *UTF8String) ResetXDR() {
-	(*v) = nil
+	*v = nil
 }
-
-// UTF8StrCis is typedef utf8str_cis.
-type UTF8StrCis = UTF8String
-
-// UTF8StrCs is typedef utf8str_cs.
-type UTF8StrCs = UTF8String
-
-// UTF8StrMixed is typedef utf8str_mixed.
-type UTF8StrMixed = UTF8String
-
-// Component4 is typedef component4.
-type Component4 = UTF8StrCs
-
-// Linktext4 is typedef linktext4.
-type Linktext4 []byte
-
-// The extent of Linktext4, which has no largest size below 2 GiB.
-const (
-	Linktext4MinSize       = 4 // bytes on the wire, at least
-	Linktext4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Linktext4) XDRSize() int {
 	n := 4
-	n += xdr.Padded(len((*v)))
+	n += xdr.Padded(len(*v))
 	return n
 }
 
@@ -2552,16 +4636,15 @@ func (v *Linktext4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Linktext4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Linktext4:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Linktext4:")
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, (*v))
+	off = xdr.PutOpaque(b, off, *v)
 	return off, nil
 }
 
@@ -2570,8 +4653,7 @@ func (v *Linktext4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Linktext4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Linktext4:")
@@ -2579,7 +4661,7 @@ func (v *Linktext4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "nfs4.Linktext4:")
 	}
-	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -2589,8 +4671,7 @@ func (v *Linktext4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Linktext4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Linktext4:")
@@ -2604,25 +4685,13 @@ func (v *Linktext4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Linktext4) ResetXDR() {
-	(*v) = nil
+	*v = nil
 }
-
-// ASCIIRequired4 is typedef ascii_REQUIRED4.
-type ASCIIRequired4 = UTF8String
-
-// Pathname4 is typedef pathname4.
-type Pathname4 []Component4
-
-// The extent of Pathname4, which has no largest size below 2 GiB.
-const (
-	Pathname4MinSize       = 4 // bytes on the wire, at least
-	Pathname4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Pathname4) XDRSize() int {
 	n := 4
-	n += 4 * len((*v))
+	n += 4 * len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i]))
 	}
@@ -2691,25 +4760,23 @@ func (v *Pathname4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Pathname4:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Pathname4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
-		if uint64(len(s[i])) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), 4294967295, "nfs4.Pathname4:[]", i)
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.Pathname4:[]", i)
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(s[i])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
 		off = xdr.PutOpaque(b, off, s[i])
 	}
@@ -2722,8 +4789,7 @@ func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Pathname4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Pathname4:")
@@ -2731,13 +4797,12 @@ func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 24, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Pathname4:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Pathname4:[]", i)
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Pathname4:[]", i)
@@ -2756,8 +4821,7 @@ func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Pathname4:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Pathname4:")
@@ -2766,8 +4830,7 @@ func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Pathname4:[]", i)
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Pathname4:[]", i)
@@ -2782,16 +4845,8 @@ func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Pathname4) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// NFSLockid4 is typedef nfs_lockid4.
-type NFSLockid4 uint64
-
-// The extent of NFSLockid4.
-const (
-	NFSLockid4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSLockid4) XDRSize() int {
@@ -2863,8 +4918,7 @@ func (v *NFSLockid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -2874,8 +4928,7 @@ func (v *NFSLockid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.NFSLockid4:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = NFSLockid4(binary.BigEndian.Uint64(w[0:8]))
+	*v = NFSLockid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -2891,16 +4944,8 @@ func (v *NFSLockid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSLockid4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Verifier4 is typedef verifier4.
-type Verifier4 [8]byte
-
-// The extent of Verifier4.
-const (
-	Verifier4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Verifier4) XDRSize() int {
@@ -2972,8 +5017,7 @@ func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	*(*[8]byte)(w[0:8]) = (*v)
+	*(*[8]byte)(b[off : off+8 : off+8]) = *v
 	off += 8
 	return off, nil
 }
@@ -2983,8 +5027,7 @@ func (v *Verifier4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Verifier4:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = [8]byte(w[0:8])
+	*v = [8]byte(b[off : off+8 : off+8])
 	off += 8
 	return off, nil
 }
@@ -3002,19 +5045,6 @@ func (v *Verifier4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Verifier4) ResetXDR() {
 	clear((*v)[:])
 }
-
-// Nfstime4 is struct nfstime4.
-//
-// Timeval
-type Nfstime4 struct {
-	Seconds  int64
-	Nseconds uint32
-}
-
-// The extent of Nfstime4.
-const (
-	Nfstime4FixedSize = 12 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nfstime4) XDRSize() int {
@@ -3120,15 +5150,6 @@ func (v *Nfstime4) ResetXDR() {
 	v.Nseconds = 0
 }
 
-// TimeHow4 is enum time_how4.
-type TimeHow4 int32
-
-// The enumerators of TimeHow4.
-const (
-	TimeHow4ServerTime4 TimeHow4 = 0 // SET_TO_SERVER_TIME4
-	TimeHow4ClientTime4 TimeHow4 = 1 // SET_TO_CLIENT_TIME4
-)
-
 // String returns the enumerator's XDR name, or the number.
 func (v TimeHow4) String() string {
 	switch v {
@@ -3144,11 +5165,6 @@ func (v TimeHow4) String() string {
 func (v TimeHow4) Valid() bool {
 	return uint32(v) <= 1
 }
-
-// The extent of TimeHow4.
-const (
-	TimeHow4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *TimeHow4) XDRSize() int {
@@ -3217,14 +5233,13 @@ func (v *TimeHow4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *TimeHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.TimeHow4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.TimeHow4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -3234,12 +5249,11 @@ func (v *TimeHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.TimeHow4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
+	enum := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.TimeHow4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -3249,8 +5263,7 @@ func (v *TimeHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.TimeHow4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
+	enum := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.TimeHow4:")
 	}
@@ -3260,20 +5273,8 @@ func (v *TimeHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *TimeHow4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Settime4 is union settime4.
-type Settime4 struct {
-	SetIt TimeHow4 // selects the arm
-	Time  Nfstime4 // where SetIt is TimeHow4ClientTime4
-}
-
-// The extent of Settime4.
-const (
-	Settime4MinSize = 4  // bytes on the wire, at least
-	Settime4MaxSize = 16 // bytes on the wire, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Settime4) XDRSize() int {
@@ -3365,8 +5366,7 @@ func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.SetIt))
 		off += 4
 	}
 	return off, nil
@@ -3377,8 +5377,7 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Settime4:SetIt")
 	}
-	w := b[off : off+4 : off+4]
-	kind := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
+	kind := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.SetIt {
 		switch v.SetIt {
@@ -3410,8 +5409,7 @@ func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Settime4:SetIt")
 	}
-	w := b[off : off+4 : off+4]
-	kind := TimeHow4(binary.BigEndian.Uint32(w[0:4]))
+	kind := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case TimeHow4ClientTime4:
@@ -3436,19 +5434,6 @@ func (v *Settime4) ResetXDR() {
 	}
 	v.SetIt = 0
 }
-
-// Fsid4 is struct fsid4.
-//
-// FSID structure for major/minor
-type Fsid4 struct {
-	Major uint64
-	Minor uint64
-}
-
-// The extent of Fsid4.
-const (
-	Fsid4FixedSize = 16 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fsid4) XDRSize() int {
@@ -3554,20 +5539,6 @@ func (v *Fsid4) ResetXDR() {
 	v.Minor = 0
 }
 
-// FsLocation4 is struct fs_location4.
-//
-// File system locations attribute for relocation/migration
-type FsLocation4 struct {
-	Server   []UTF8StrCis
-	Rootpath Pathname4
-}
-
-// The extent of FsLocation4, which has no largest size below 2 GiB.
-const (
-	FsLocation4MinSize       = 8 // bytes on the wire, at least
-	FsLocation4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *FsLocation4) XDRSize() int {
 	n := 8
@@ -3644,47 +5615,43 @@ func (v *FsLocation4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Server)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Server)), 4294967295, "nfs4.FsLocation4:Server")
+	if uint64(len(v.Server)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Server)), math.MaxUint32, "nfs4.FsLocation4:Server")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Server)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Server)))
 	off += 4
-	s := v.Server[:]
+	s := v.Server
 	for i := range s {
-		if uint64(len(s[i])) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), 4294967295, "nfs4.FsLocation4:Server[]", i)
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocation4:Server[]", i)
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(s[i])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
 		off = xdr.PutOpaque(b, off, s[i])
 	}
-	if uint64(len(v.Rootpath)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rootpath)), 4294967295, "nfs4.FsLocation4:Rootpath")
+	if uint64(len(v.Rootpath)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rootpath)), math.MaxUint32, "nfs4.FsLocation4:Rootpath")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Rootpath)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rootpath)))
 	off += 4
-	s2 := v.Rootpath[:]
+	s2 := v.Rootpath
 	for i2 := range s2 {
-		if uint64(len(s2[i2])) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), 4294967295, "nfs4.FsLocation4:Rootpath[]", i2)
+		if uint64(len(s2[i2])) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs4.FsLocation4:Rootpath[]", i2)
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(s2[i2])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 		off += 4
 		off = xdr.PutOpaque(b, off, s2[i2])
 	}
@@ -3697,8 +5664,7 @@ func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Server")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocation4:Server")
@@ -3706,13 +5672,12 @@ func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Server, int(n), 24, off); err != nil {
 		return 0, xdr.In(err, "nfs4.FsLocation4:Server")
 	}
-	s := v.Server[:]
+	s := v.Server
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Server[]", i)
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocation4:Server[]", i)
@@ -3726,8 +5691,7 @@ func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Rootpath")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FsLocation4:Rootpath")
@@ -3735,13 +5699,12 @@ func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Rootpath, int(n3), 24, off); err != nil {
 		return 0, xdr.In(err, "nfs4.FsLocation4:Rootpath")
 	}
-	s2 := v.Rootpath[:]
+	s2 := v.Rootpath
 	for i2 := range s2 {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Rootpath[]", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.FsLocation4:Rootpath[]", i2)
@@ -3760,8 +5723,7 @@ func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Server")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocation4:Server")
@@ -3770,8 +5732,7 @@ func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Server[]", i)
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocation4:Server[]", i)
@@ -3784,8 +5745,7 @@ func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Rootpath")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FsLocation4:Rootpath")
@@ -3794,8 +5754,7 @@ func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocation4:Rootpath[]", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.FsLocation4:Rootpath[]", i2)
@@ -3813,18 +5772,6 @@ func (v *FsLocation4) ResetXDR() {
 	v.Server = v.Server[:0]
 	v.Rootpath = v.Rootpath[:0]
 }
-
-// FsLocations4 is struct fs_locations4.
-type FsLocations4 struct {
-	FsRoot    Pathname4
-	Locations []FsLocation4
-}
-
-// The extent of FsLocations4, which has no largest size below 2 GiB.
-const (
-	FsLocations4MinSize       = 8 // bytes on the wire, at least
-	FsLocations4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *FsLocations4) XDRSize() int {
@@ -3909,81 +5856,74 @@ func (v *FsLocations4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.FsRoot)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.FsRoot)), 4294967295, "nfs4.FsLocations4:FsRoot")
+	if uint64(len(v.FsRoot)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.FsRoot)), math.MaxUint32, "nfs4.FsLocations4:FsRoot")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.FsRoot)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FsRoot)))
 	off += 4
-	s := v.FsRoot[:]
+	s := v.FsRoot
 	for i := range s {
-		if uint64(len(s[i])) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), 4294967295, "nfs4.FsLocations4:FsRoot[]", i)
+		if uint64(len(s[i])) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocations4:FsRoot[]", i)
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(s[i])))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
 		off = xdr.PutOpaque(b, off, s[i])
 	}
-	if uint64(len(v.Locations)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Locations)), 4294967295, "nfs4.FsLocations4:Locations")
+	if uint64(len(v.Locations)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Locations)), math.MaxUint32, "nfs4.FsLocations4:Locations")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Locations)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Locations)))
 	off += 4
-	s2 := v.Locations[:]
+	s2 := v.Locations
 	for i2 := range s2 {
 		p := &s2[i2]
-		if uint64(len(p.Server)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Server)), 4294967295, "nfs4.FsLocations4:Locations[].Server", i2)
+		if uint64(len(p.Server)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Server)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server", i2)
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Server)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Server)))
 		off += 4
-		s3 := p.Server[:]
+		s3 := p.Server
 		for i3 := range s3 {
-			if uint64(len(s3[i3])) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), 4294967295, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+			if uint64(len(s3[i3])) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(s3[i3])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s3[i3])))
 			off += 4
 			off = xdr.PutOpaque(b, off, s3[i3])
 		}
-		if uint64(len(p.Rootpath)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Rootpath)), 4294967295, "nfs4.FsLocations4:Locations[].Rootpath", i2)
+		if uint64(len(p.Rootpath)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Rootpath)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath", i2)
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Rootpath)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Rootpath)))
 		off += 4
-		s4 := p.Rootpath[:]
+		s4 := p.Rootpath
 		for i4 := range s4 {
-			if uint64(len(s4[i4])) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), 4294967295, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+			if uint64(len(s4[i4])) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(s4[i4]))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(s4[i4])))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s4[i4])))
 			off += 4
 			off = xdr.PutOpaque(b, off, s4[i4])
 		}
@@ -3997,8 +5937,7 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:FsRoot")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocations4:FsRoot")
@@ -4006,13 +5945,12 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.FsRoot, int(n), 24, off); err != nil {
 		return 0, xdr.In(err, "nfs4.FsLocations4:FsRoot")
 	}
-	s := v.FsRoot[:]
+	s := v.FsRoot
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:FsRoot[]", i)
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocations4:FsRoot[]", i)
@@ -4026,8 +5964,7 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FsLocations4:Locations")
@@ -4035,14 +5972,13 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Locations, int(n3), 48, off); err != nil {
 		return 0, xdr.In(err, "nfs4.FsLocations4:Locations")
 	}
-	s2 := v.Locations[:]
+	s2 := v.Locations
 	for i2 := range s2 {
 		p := &s2[i2]
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Server", i2)
@@ -4050,13 +5986,12 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p.Server, int(n4), 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.FsLocations4:Locations[].Server", i2)
 		}
-		s3 := p.Server[:]
+		s3 := p.Server
 		for i3 := range s3 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
 			}
-			w := b[off : off+4 : off+4]
-			n5 := binary.BigEndian.Uint32(w[0:4])
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
@@ -4070,8 +6005,7 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
 		}
-		w = b[off : off+4 : off+4]
-		n6 := binary.BigEndian.Uint32(w[0:4])
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
@@ -4079,13 +6013,12 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p.Rootpath, int(n6), 24, off); err != nil {
 			return 0, xdr.In(err, "nfs4.FsLocations4:Locations[].Rootpath", i2)
 		}
-		s4 := p.Rootpath[:]
+		s4 := p.Rootpath
 		for i4 := range s4 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
 			}
-			w := b[off : off+4 : off+4]
-			n7 := binary.BigEndian.Uint32(w[0:4])
+			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n7)), "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
@@ -4105,8 +6038,7 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:FsRoot")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocations4:FsRoot")
@@ -4115,8 +6047,7 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:FsRoot[]", i)
 		}
-		w := b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocations4:FsRoot[]", i)
@@ -4129,8 +6060,7 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FsLocations4:Locations")
@@ -4139,8 +6069,7 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server", i2)
 		}
-		w := b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Server", i2)
@@ -4149,8 +6078,7 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
 			}
-			w := b[off : off+4 : off+4]
-			n5 := binary.BigEndian.Uint32(w[0:4])
+			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n5)), "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
@@ -4163,8 +6091,7 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
 		}
-		w = b[off : off+4 : off+4]
-		n6 := binary.BigEndian.Uint32(w[0:4])
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
@@ -4173,8 +6100,7 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
 			}
-			w := b[off : off+4 : off+4]
-			n7 := binary.BigEndian.Uint32(w[0:4])
+			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n7)), "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
@@ -4193,14 +6119,6 @@ func (v *FsLocations4) ResetXDR() {
 	v.FsRoot = v.FsRoot[:0]
 	v.Locations = v.Locations[:0]
 }
-
-// Acetype4 is typedef acetype4.
-type Acetype4 uint32
-
-// The extent of Acetype4.
-const (
-	Acetype4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Acetype4) XDRSize() int {
@@ -4272,8 +6190,7 @@ func (v *Acetype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -4283,8 +6200,7 @@ func (v *Acetype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Acetype4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Acetype4(binary.BigEndian.Uint32(w[0:4]))
+	*v = Acetype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -4300,18 +6216,8 @@ func (v *Acetype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Acetype4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Aceflag4 is typedef aceflag4.
-//
-// ACE flag
-type Aceflag4 uint32
-
-// The extent of Aceflag4.
-const (
-	Aceflag4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Aceflag4) XDRSize() int {
@@ -4383,8 +6289,7 @@ func (v *Aceflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -4394,8 +6299,7 @@ func (v *Aceflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Aceflag4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Aceflag4(binary.BigEndian.Uint32(w[0:4]))
+	*v = Aceflag4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -4411,18 +6315,8 @@ func (v *Aceflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Aceflag4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Acemask4 is typedef acemask4.
-//
-// ACE mask
-type Acemask4 uint32
-
-// The extent of Acemask4.
-const (
-	Acemask4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Acemask4) XDRSize() int {
@@ -4494,8 +6388,7 @@ func (v *Acemask4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -4505,8 +6398,7 @@ func (v *Acemask4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Acemask4:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Acemask4(binary.BigEndian.Uint32(w[0:4]))
+	*v = Acemask4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -4522,24 +6414,8 @@ func (v *Acemask4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Acemask4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Nfsace4 is struct nfsace4.
-//
-// Access Control Entry definition
-type Nfsace4 struct {
-	Type       Acetype4
-	Flag       Aceflag4
-	AccessMask Acemask4
-	Who        UTF8StrMixed
-}
-
-// The extent of Nfsace4, which has no largest size below 2 GiB.
-const (
-	Nfsace4MinSize       = 16 // bytes on the wire, at least
-	Nfsace4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nfsace4) XDRSize() int {
@@ -4610,8 +6486,8 @@ func (v *Nfsace4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Nfsace4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Who)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Who)), 4294967295, "nfs4.Nfsace4:Who")
+	if uint64(len(v.Who)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Who)), math.MaxUint32, "nfs4.Nfsace4:Who")
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Who))) {
 		return 0, xdr.Full()
@@ -4673,20 +6549,6 @@ func (v *Nfsace4) ResetXDR() {
 	v.AccessMask = 0
 	v.Who = nil
 }
-
-// Specdata4 is struct specdata4.
-//
-// Special data/attribute associated with
-// file types NF4BLK and NF4CHR.
-type Specdata4 struct {
-	Specdata1 uint32 // major device number
-	Specdata2 uint32 // minor device number
-}
-
-// The extent of Specdata4.
-const (
-	Specdata4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Specdata4) XDRSize() int {
@@ -4792,20 +6654,6 @@ func (v *Specdata4) ResetXDR() {
 	v.Specdata2 = 0
 }
 
-// Fattr4SupportedAttrs is typedef fattr4_supported_attrs.
-type Fattr4SupportedAttrs = Bitmap4
-
-// Fattr4Type is typedef fattr4_type.
-type Fattr4Type = NFSFtype4
-
-// Fattr4FhExpireType is typedef fattr4_fh_expire_type.
-type Fattr4FhExpireType uint32
-
-// The extent of Fattr4FhExpireType.
-const (
-	Fattr4FhExpireTypeFixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4FhExpireType) XDRSize() int {
 	return 4
@@ -4876,8 +6724,7 @@ func (v *Fattr4FhExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xd
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -4887,8 +6734,7 @@ func (v *Fattr4FhExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4FhExpireType:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Fattr4FhExpireType(binary.BigEndian.Uint32(w[0:4]))
+	*v = Fattr4FhExpireType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -4904,19 +6750,8 @@ func (v *Fattr4FhExpireType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4FhExpireType) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Change is typedef fattr4_change.
-type Fattr4Change = Changeid4
-
-// Fattr4Size is typedef fattr4_size.
-type Fattr4Size uint64
-
-// The extent of Fattr4Size.
-const (
-	Fattr4SizeFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Size) XDRSize() int {
@@ -4988,8 +6823,7 @@ func (v *Fattr4Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -4999,8 +6833,7 @@ func (v *Fattr4Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4Size:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4Size(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4Size(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -5016,16 +6849,8 @@ func (v *Fattr4Size) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Size) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4LinkSupport is typedef fattr4_link_support.
-type Fattr4LinkSupport bool
-
-// The extent of Fattr4LinkSupport.
-const (
-	Fattr4LinkSupportFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4LinkSupport) XDRSize() int {
@@ -5097,8 +6922,7 @@ func (v *Fattr4LinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -5108,12 +6932,11 @@ func (v *Fattr4LinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4LinkSupport:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4LinkSupport:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -5123,8 +6946,7 @@ func (v *Fattr4LinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4LinkSupport:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4LinkSupport:")
 	}
@@ -5134,16 +6956,8 @@ func (v *Fattr4LinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4LinkSupport) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4SymlinkSupport is typedef fattr4_symlink_support.
-type Fattr4SymlinkSupport bool
-
-// The extent of Fattr4SymlinkSupport.
-const (
-	Fattr4SymlinkSupportFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4SymlinkSupport) XDRSize() int {
@@ -5215,8 +7029,7 @@ func (v *Fattr4SymlinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -5226,12 +7039,11 @@ func (v *Fattr4SymlinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4SymlinkSupport:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4SymlinkSupport:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -5241,8 +7053,7 @@ func (v *Fattr4SymlinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4SymlinkSupport:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4SymlinkSupport:")
 	}
@@ -5252,16 +7063,8 @@ func (v *Fattr4SymlinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4SymlinkSupport) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4NamedAttr is typedef fattr4_named_attr.
-type Fattr4NamedAttr bool
-
-// The extent of Fattr4NamedAttr.
-const (
-	Fattr4NamedAttrFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4NamedAttr) XDRSize() int {
@@ -5333,8 +7136,7 @@ func (v *Fattr4NamedAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -5344,12 +7146,11 @@ func (v *Fattr4NamedAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4NamedAttr:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NamedAttr:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -5359,8 +7160,7 @@ func (v *Fattr4NamedAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4NamedAttr:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NamedAttr:")
 	}
@@ -5370,19 +7170,8 @@ func (v *Fattr4NamedAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4NamedAttr) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4Fsid is typedef fattr4_fsid.
-type Fattr4Fsid = Fsid4
-
-// Fattr4UniqueHandles is typedef fattr4_unique_handles.
-type Fattr4UniqueHandles bool
-
-// The extent of Fattr4UniqueHandles.
-const (
-	Fattr4UniqueHandlesFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4UniqueHandles) XDRSize() int {
@@ -5454,8 +7243,7 @@ func (v *Fattr4UniqueHandles) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *x
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -5465,12 +7253,11 @@ func (v *Fattr4UniqueHandles) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4UniqueHandles:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4UniqueHandles:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -5480,8 +7267,7 @@ func (v *Fattr4UniqueHandles) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4UniqueHandles:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4UniqueHandles:")
 	}
@@ -5491,28 +7277,13 @@ func (v *Fattr4UniqueHandles) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4UniqueHandles) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4LeaseTime is typedef fattr4_lease_time.
-type Fattr4LeaseTime = NFSLease4
-
-// Fattr4RdattrError is typedef fattr4_rdattr_error.
-type Fattr4RdattrError = Nfsstat4
-
-// Fattr4ACL is typedef fattr4_acl.
-type Fattr4ACL []Nfsace4
-
-// The extent of Fattr4ACL, which has no largest size below 2 GiB.
-const (
-	Fattr4ACLMinSize       = 4 // bytes on the wire, at least
-	Fattr4ACLAmplification = 3 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4ACL) XDRSize() int {
 	n := 4
-	n += 16 * len((*v))
+	n += 16 * len(*v)
 	for i := range *v {
 		n += xdr.Padded(len((*v)[i].Who))
 	}
@@ -5581,20 +7352,19 @@ func (v *Fattr4ACL) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Fattr4ACL:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Fattr4ACL:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Who)), 4294967295, "nfs4.Fattr4ACL:[].Who", i)
+		if uint64(len(p.Who)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Who)), math.MaxUint32, "nfs4.Fattr4ACL:[].Who", i)
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(p.Who))) {
 			return 0, xdr.Full()
@@ -5616,8 +7386,7 @@ func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4ACL:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
@@ -5625,7 +7394,7 @@ func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 40, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Fattr4ACL:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 16) {
@@ -5654,8 +7423,7 @@ func (v *Fattr4ACL) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4ACL:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "nfs4.Fattr4ACL:")
@@ -5680,16 +7448,8 @@ func (v *Fattr4ACL) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4ACL) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// Fattr4Aclsupport is typedef fattr4_aclsupport.
-type Fattr4Aclsupport uint32
-
-// The extent of Fattr4Aclsupport.
-const (
-	Fattr4AclsupportFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Aclsupport) XDRSize() int {
@@ -5761,8 +7521,7 @@ func (v *Fattr4Aclsupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -5772,8 +7531,7 @@ func (v *Fattr4Aclsupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Aclsupport:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Fattr4Aclsupport(binary.BigEndian.Uint32(w[0:4]))
+	*v = Fattr4Aclsupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -5789,16 +7547,8 @@ func (v *Fattr4Aclsupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Aclsupport) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Archive is typedef fattr4_archive.
-type Fattr4Archive bool
-
-// The extent of Fattr4Archive.
-const (
-	Fattr4ArchiveFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Archive) XDRSize() int {
@@ -5870,8 +7620,7 @@ func (v *Fattr4Archive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -5881,12 +7630,11 @@ func (v *Fattr4Archive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Archive:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Archive:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -5896,8 +7644,7 @@ func (v *Fattr4Archive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Archive:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Archive:")
 	}
@@ -5907,16 +7654,8 @@ func (v *Fattr4Archive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Archive) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4Cansettime is typedef fattr4_cansettime.
-type Fattr4Cansettime bool
-
-// The extent of Fattr4Cansettime.
-const (
-	Fattr4CansettimeFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Cansettime) XDRSize() int {
@@ -5988,8 +7727,7 @@ func (v *Fattr4Cansettime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -5999,12 +7737,11 @@ func (v *Fattr4Cansettime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Cansettime:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Cansettime:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -6014,8 +7751,7 @@ func (v *Fattr4Cansettime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Cansettime:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Cansettime:")
 	}
@@ -6025,16 +7761,8 @@ func (v *Fattr4Cansettime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Cansettime) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4CaseInsensitive is typedef fattr4_case_insensitive.
-type Fattr4CaseInsensitive bool
-
-// The extent of Fattr4CaseInsensitive.
-const (
-	Fattr4CaseInsensitiveFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4CaseInsensitive) XDRSize() int {
@@ -6106,8 +7834,7 @@ func (v *Fattr4CaseInsensitive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -6117,12 +7844,11 @@ func (v *Fattr4CaseInsensitive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4CaseInsensitive:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CaseInsensitive:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -6132,8 +7858,7 @@ func (v *Fattr4CaseInsensitive) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4CaseInsensitive:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CaseInsensitive:")
 	}
@@ -6143,16 +7868,8 @@ func (v *Fattr4CaseInsensitive) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4CaseInsensitive) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4CasePreserving is typedef fattr4_case_preserving.
-type Fattr4CasePreserving bool
-
-// The extent of Fattr4CasePreserving.
-const (
-	Fattr4CasePreservingFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4CasePreserving) XDRSize() int {
@@ -6224,8 +7941,7 @@ func (v *Fattr4CasePreserving) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -6235,12 +7951,11 @@ func (v *Fattr4CasePreserving) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4CasePreserving:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CasePreserving:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -6250,8 +7965,7 @@ func (v *Fattr4CasePreserving) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4CasePreserving:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4CasePreserving:")
 	}
@@ -6261,16 +7975,8 @@ func (v *Fattr4CasePreserving) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4CasePreserving) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4ChownRestricted is typedef fattr4_chown_restricted.
-type Fattr4ChownRestricted bool
-
-// The extent of Fattr4ChownRestricted.
-const (
-	Fattr4ChownRestrictedFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4ChownRestricted) XDRSize() int {
@@ -6342,8 +8048,7 @@ func (v *Fattr4ChownRestricted) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -6353,12 +8058,11 @@ func (v *Fattr4ChownRestricted) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4ChownRestricted:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4ChownRestricted:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -6368,8 +8072,7 @@ func (v *Fattr4ChownRestricted) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4ChownRestricted:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4ChownRestricted:")
 	}
@@ -6379,16 +8082,8 @@ func (v *Fattr4ChownRestricted) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4ChownRestricted) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4Fileid is typedef fattr4_fileid.
-type Fattr4Fileid uint64
-
-// The extent of Fattr4Fileid.
-const (
-	Fattr4FileidFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Fileid) XDRSize() int {
@@ -6460,8 +8155,7 @@ func (v *Fattr4Fileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -6471,8 +8165,7 @@ func (v *Fattr4Fileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4Fileid:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4Fileid(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4Fileid(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -6488,16 +8181,8 @@ func (v *Fattr4Fileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Fileid) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4FilesAvail is typedef fattr4_files_avail.
-type Fattr4FilesAvail uint64
-
-// The extent of Fattr4FilesAvail.
-const (
-	Fattr4FilesAvailFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4FilesAvail) XDRSize() int {
@@ -6569,8 +8254,7 @@ func (v *Fattr4FilesAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -6580,8 +8264,7 @@ func (v *Fattr4FilesAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4FilesAvail:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4FilesAvail(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4FilesAvail(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -6597,19 +8280,8 @@ func (v *Fattr4FilesAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4FilesAvail) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Filehandle is typedef fattr4_filehandle.
-type Fattr4Filehandle = NFSFh4
-
-// Fattr4FilesFree is typedef fattr4_files_free.
-type Fattr4FilesFree uint64
-
-// The extent of Fattr4FilesFree.
-const (
-	Fattr4FilesFreeFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4FilesFree) XDRSize() int {
@@ -6681,8 +8353,7 @@ func (v *Fattr4FilesFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -6692,8 +8363,7 @@ func (v *Fattr4FilesFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4FilesFree:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4FilesFree(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4FilesFree(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -6709,16 +8379,8 @@ func (v *Fattr4FilesFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4FilesFree) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4FilesTotal is typedef fattr4_files_total.
-type Fattr4FilesTotal uint64
-
-// The extent of Fattr4FilesTotal.
-const (
-	Fattr4FilesTotalFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4FilesTotal) XDRSize() int {
@@ -6790,8 +8452,7 @@ func (v *Fattr4FilesTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -6801,8 +8462,7 @@ func (v *Fattr4FilesTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4FilesTotal:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4FilesTotal(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4FilesTotal(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -6818,19 +8478,8 @@ func (v *Fattr4FilesTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4FilesTotal) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4FsLocations is typedef fattr4_fs_locations.
-type Fattr4FsLocations = FsLocations4
-
-// Fattr4Hidden is typedef fattr4_hidden.
-type Fattr4Hidden bool
-
-// The extent of Fattr4Hidden.
-const (
-	Fattr4HiddenFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Hidden) XDRSize() int {
@@ -6902,8 +8551,7 @@ func (v *Fattr4Hidden) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -6913,12 +8561,11 @@ func (v *Fattr4Hidden) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Hidden:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Hidden:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -6928,8 +8575,7 @@ func (v *Fattr4Hidden) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Hidden:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Hidden:")
 	}
@@ -6939,16 +8585,8 @@ func (v *Fattr4Hidden) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Hidden) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4Homogeneous is typedef fattr4_homogeneous.
-type Fattr4Homogeneous bool
-
-// The extent of Fattr4Homogeneous.
-const (
-	Fattr4HomogeneousFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Homogeneous) XDRSize() int {
@@ -7020,8 +8658,7 @@ func (v *Fattr4Homogeneous) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -7031,12 +8668,11 @@ func (v *Fattr4Homogeneous) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Homogeneous:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Homogeneous:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -7046,8 +8682,7 @@ func (v *Fattr4Homogeneous) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Homogeneous:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4Homogeneous:")
 	}
@@ -7057,16 +8692,8 @@ func (v *Fattr4Homogeneous) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Homogeneous) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4Maxfilesize is typedef fattr4_maxfilesize.
-type Fattr4Maxfilesize uint64
-
-// The extent of Fattr4Maxfilesize.
-const (
-	Fattr4MaxfilesizeFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Maxfilesize) XDRSize() int {
@@ -7138,8 +8765,7 @@ func (v *Fattr4Maxfilesize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -7149,8 +8775,7 @@ func (v *Fattr4Maxfilesize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4Maxfilesize:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4Maxfilesize(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4Maxfilesize(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -7166,16 +8791,8 @@ func (v *Fattr4Maxfilesize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Maxfilesize) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Maxlink is typedef fattr4_maxlink.
-type Fattr4Maxlink uint32
-
-// The extent of Fattr4Maxlink.
-const (
-	Fattr4MaxlinkFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Maxlink) XDRSize() int {
@@ -7247,8 +8864,7 @@ func (v *Fattr4Maxlink) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -7258,8 +8874,7 @@ func (v *Fattr4Maxlink) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Maxlink:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Fattr4Maxlink(binary.BigEndian.Uint32(w[0:4]))
+	*v = Fattr4Maxlink(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -7275,16 +8890,8 @@ func (v *Fattr4Maxlink) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Maxlink) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Maxname is typedef fattr4_maxname.
-type Fattr4Maxname uint32
-
-// The extent of Fattr4Maxname.
-const (
-	Fattr4MaxnameFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Maxname) XDRSize() int {
@@ -7356,8 +8963,7 @@ func (v *Fattr4Maxname) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -7367,8 +8973,7 @@ func (v *Fattr4Maxname) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Maxname:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Fattr4Maxname(binary.BigEndian.Uint32(w[0:4]))
+	*v = Fattr4Maxname(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -7384,16 +8989,8 @@ func (v *Fattr4Maxname) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Maxname) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Maxread is typedef fattr4_maxread.
-type Fattr4Maxread uint64
-
-// The extent of Fattr4Maxread.
-const (
-	Fattr4MaxreadFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Maxread) XDRSize() int {
@@ -7465,8 +9062,7 @@ func (v *Fattr4Maxread) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -7476,8 +9072,7 @@ func (v *Fattr4Maxread) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4Maxread:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4Maxread(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4Maxread(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -7493,16 +9088,8 @@ func (v *Fattr4Maxread) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Maxread) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Maxwrite is typedef fattr4_maxwrite.
-type Fattr4Maxwrite uint64
-
-// The extent of Fattr4Maxwrite.
-const (
-	Fattr4MaxwriteFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Maxwrite) XDRSize() int {
@@ -7574,8 +9161,7 @@ func (v *Fattr4Maxwrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -7585,8 +9171,7 @@ func (v *Fattr4Maxwrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4Maxwrite:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4Maxwrite(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4Maxwrite(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -7602,22 +9187,8 @@ func (v *Fattr4Maxwrite) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Maxwrite) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Mimetype is typedef fattr4_mimetype.
-type Fattr4Mimetype = ASCIIRequired4
-
-// Fattr4Mode is typedef fattr4_mode.
-type Fattr4Mode = Mode4
-
-// Fattr4MountedOnFileid is typedef fattr4_mounted_on_fileid.
-type Fattr4MountedOnFileid uint64
-
-// The extent of Fattr4MountedOnFileid.
-const (
-	Fattr4MountedOnFileidFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4MountedOnFileid) XDRSize() int {
@@ -7689,8 +9260,7 @@ func (v *Fattr4MountedOnFileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -7700,8 +9270,7 @@ func (v *Fattr4MountedOnFileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4MountedOnFileid:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4MountedOnFileid(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4MountedOnFileid(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -7717,16 +9286,8 @@ func (v *Fattr4MountedOnFileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4MountedOnFileid) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4NoTrunc is typedef fattr4_no_trunc.
-type Fattr4NoTrunc bool
-
-// The extent of Fattr4NoTrunc.
-const (
-	Fattr4NoTruncFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4NoTrunc) XDRSize() int {
@@ -7798,8 +9359,7 @@ func (v *Fattr4NoTrunc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -7809,12 +9369,11 @@ func (v *Fattr4NoTrunc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4NoTrunc:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NoTrunc:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -7824,8 +9383,7 @@ func (v *Fattr4NoTrunc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4NoTrunc:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4NoTrunc:")
 	}
@@ -7835,16 +9393,8 @@ func (v *Fattr4NoTrunc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4NoTrunc) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4Numlinks is typedef fattr4_numlinks.
-type Fattr4Numlinks uint32
-
-// The extent of Fattr4Numlinks.
-const (
-	Fattr4NumlinksFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Numlinks) XDRSize() int {
@@ -7916,8 +9466,7 @@ func (v *Fattr4Numlinks) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(*v))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -7927,8 +9476,7 @@ func (v *Fattr4Numlinks) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4Numlinks:")
 	}
-	w := b[off : off+4 : off+4]
-	(*v) = Fattr4Numlinks(binary.BigEndian.Uint32(w[0:4]))
+	*v = Fattr4Numlinks(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -7944,22 +9492,8 @@ func (v *Fattr4Numlinks) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4Numlinks) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Owner is typedef fattr4_owner.
-type Fattr4Owner = UTF8StrMixed
-
-// Fattr4OwnerGroup is typedef fattr4_owner_group.
-type Fattr4OwnerGroup = UTF8StrMixed
-
-// Fattr4QuotaAvailHard is typedef fattr4_quota_avail_hard.
-type Fattr4QuotaAvailHard uint64
-
-// The extent of Fattr4QuotaAvailHard.
-const (
-	Fattr4QuotaAvailHardFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4QuotaAvailHard) XDRSize() int {
@@ -8031,8 +9565,7 @@ func (v *Fattr4QuotaAvailHard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -8042,8 +9575,7 @@ func (v *Fattr4QuotaAvailHard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4QuotaAvailHard:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4QuotaAvailHard(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4QuotaAvailHard(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -8059,16 +9591,8 @@ func (v *Fattr4QuotaAvailHard) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4QuotaAvailHard) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4QuotaAvailSoft is typedef fattr4_quota_avail_soft.
-type Fattr4QuotaAvailSoft uint64
-
-// The extent of Fattr4QuotaAvailSoft.
-const (
-	Fattr4QuotaAvailSoftFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4QuotaAvailSoft) XDRSize() int {
@@ -8140,8 +9664,7 @@ func (v *Fattr4QuotaAvailSoft) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -8151,8 +9674,7 @@ func (v *Fattr4QuotaAvailSoft) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4QuotaAvailSoft:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4QuotaAvailSoft(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4QuotaAvailSoft(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -8168,16 +9690,8 @@ func (v *Fattr4QuotaAvailSoft) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4QuotaAvailSoft) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4QuotaUsed is typedef fattr4_quota_used.
-type Fattr4QuotaUsed uint64
-
-// The extent of Fattr4QuotaUsed.
-const (
-	Fattr4QuotaUsedFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4QuotaUsed) XDRSize() int {
@@ -8249,8 +9763,7 @@ func (v *Fattr4QuotaUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -8260,8 +9773,7 @@ func (v *Fattr4QuotaUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4QuotaUsed:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4QuotaUsed(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4QuotaUsed(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -8277,19 +9789,8 @@ func (v *Fattr4QuotaUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4QuotaUsed) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4Rawdev is typedef fattr4_rawdev.
-type Fattr4Rawdev = Specdata4
-
-// Fattr4SpaceAvail is typedef fattr4_space_avail.
-type Fattr4SpaceAvail uint64
-
-// The extent of Fattr4SpaceAvail.
-const (
-	Fattr4SpaceAvailFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4SpaceAvail) XDRSize() int {
@@ -8361,8 +9862,7 @@ func (v *Fattr4SpaceAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -8372,8 +9872,7 @@ func (v *Fattr4SpaceAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4SpaceAvail:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4SpaceAvail(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4SpaceAvail(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -8389,16 +9888,8 @@ func (v *Fattr4SpaceAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4SpaceAvail) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4SpaceFree is typedef fattr4_space_free.
-type Fattr4SpaceFree uint64
-
-// The extent of Fattr4SpaceFree.
-const (
-	Fattr4SpaceFreeFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4SpaceFree) XDRSize() int {
@@ -8470,8 +9961,7 @@ func (v *Fattr4SpaceFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -8481,8 +9971,7 @@ func (v *Fattr4SpaceFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4SpaceFree:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4SpaceFree(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4SpaceFree(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -8498,16 +9987,8 @@ func (v *Fattr4SpaceFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4SpaceFree) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4SpaceTotal is typedef fattr4_space_total.
-type Fattr4SpaceTotal uint64
-
-// The extent of Fattr4SpaceTotal.
-const (
-	Fattr4SpaceTotalFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4SpaceTotal) XDRSize() int {
@@ -8579,8 +10060,7 @@ func (v *Fattr4SpaceTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -8590,8 +10070,7 @@ func (v *Fattr4SpaceTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4SpaceTotal:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4SpaceTotal(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4SpaceTotal(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -8607,16 +10086,8 @@ func (v *Fattr4SpaceTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4SpaceTotal) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4SpaceUsed is typedef fattr4_space_used.
-type Fattr4SpaceUsed uint64
-
-// The extent of Fattr4SpaceUsed.
-const (
-	Fattr4SpaceUsedFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4SpaceUsed) XDRSize() int {
@@ -8688,8 +10159,7 @@ func (v *Fattr4SpaceUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(*v))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
@@ -8699,8 +10169,7 @@ func (v *Fattr4SpaceUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Fattr4SpaceUsed:")
 	}
-	w := b[off : off+8 : off+8]
-	(*v) = Fattr4SpaceUsed(binary.BigEndian.Uint64(w[0:8]))
+	*v = Fattr4SpaceUsed(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -8716,16 +10185,8 @@ func (v *Fattr4SpaceUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4SpaceUsed) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Fattr4System is typedef fattr4_system.
-type Fattr4System bool
-
-// The extent of Fattr4System.
-const (
-	Fattr4SystemFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4System) XDRSize() int {
@@ -8797,8 +10258,7 @@ func (v *Fattr4System) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -8808,12 +10268,11 @@ func (v *Fattr4System) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4System:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4System:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -8823,8 +10282,7 @@ func (v *Fattr4System) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4System:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Fattr4System:")
 	}
@@ -8834,46 +10292,8 @@ func (v *Fattr4System) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Fattr4System) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Fattr4TimeAccess is typedef fattr4_time_access.
-type Fattr4TimeAccess = Nfstime4
-
-// Fattr4TimeAccessSet is typedef fattr4_time_access_set.
-type Fattr4TimeAccessSet = Settime4
-
-// Fattr4TimeBackup is typedef fattr4_time_backup.
-type Fattr4TimeBackup = Nfstime4
-
-// Fattr4TimeCreate is typedef fattr4_time_create.
-type Fattr4TimeCreate = Nfstime4
-
-// Fattr4TimeDelta is typedef fattr4_time_delta.
-type Fattr4TimeDelta = Nfstime4
-
-// Fattr4TimeMetadata is typedef fattr4_time_metadata.
-type Fattr4TimeMetadata = Nfstime4
-
-// Fattr4TimeModify is typedef fattr4_time_modify.
-type Fattr4TimeModify = Nfstime4
-
-// Fattr4TimeModifySet is typedef fattr4_time_modify_set.
-type Fattr4TimeModifySet = Settime4
-
-// Fattr4 is struct fattr4.
-//
-// File attribute container
-type Fattr4 struct {
-	Attrmask Bitmap4
-	AttrVals Attrlist4
-}
-
-// The extent of Fattr4, which has no largest size below 2 GiB.
-const (
-	Fattr4MinSize       = 8 // bytes on the wire, at least
-	Fattr4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4) XDRSize() int {
@@ -8945,32 +10365,29 @@ func (v *Fattr4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrmask)), 4294967295, "nfs4.Fattr4:Attrmask")
+	if uint64(len(v.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrmask)), math.MaxUint32, "nfs4.Fattr4:Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Attrmask)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrmask)))
 	off += 4
-	s := v.Attrmask[:]
+	s := v.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrVals)), 4294967295, "nfs4.Fattr4:AttrVals")
+	if uint64(len(v.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrVals)), math.MaxUint32, "nfs4.Fattr4:AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.AttrVals)
 	return off, nil
@@ -8982,8 +10399,7 @@ func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4:Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Fattr4:Attrmask")
@@ -8991,17 +10407,15 @@ func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Attrmask, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Fattr4:Attrmask")
 	}
-	s := v.Attrmask[:]
+	s := v.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4:AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4:AttrVals")
@@ -9019,8 +10433,7 @@ func (v *Fattr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4:Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Fattr4:Attrmask")
@@ -9029,8 +10442,7 @@ func (v *Fattr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Fattr4:AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Fattr4:AttrVals")
@@ -9047,20 +10459,6 @@ func (v *Fattr4) ResetXDR() {
 	v.Attrmask = v.Attrmask[:0]
 	v.AttrVals = nil
 }
-
-// ChangeInfo4 is struct change_info4.
-//
-// Change info for the client
-type ChangeInfo4 struct {
-	Atomic bool
-	Before Changeid4
-	After  Changeid4
-}
-
-// The extent of ChangeInfo4.
-const (
-	ChangeInfo4FixedSize = 20 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ChangeInfo4) XDRSize() int {
@@ -9178,19 +10576,6 @@ func (v *ChangeInfo4) ResetXDR() {
 	v.After = 0
 }
 
-// Clientaddr4 is struct clientaddr4.
-type Clientaddr4 struct {
-	// see struct rpcb in RFC 1833
-	RNetid xdr.String // network id
-	RAddr  xdr.String // universal address
-}
-
-// The extent of Clientaddr4, which has no largest size below 2 GiB.
-const (
-	Clientaddr4MinSize       = 8 // bytes on the wire, at least
-	Clientaddr4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Clientaddr4) XDRSize() int {
 	n := 8
@@ -9261,21 +10646,19 @@ func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.RNetid)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.RNetid)), 4294967295, "nfs4.Clientaddr4:RNetid")
+	if uint64(len(v.RNetid)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.RNetid)), math.MaxUint32, "nfs4.Clientaddr4:RNetid")
 	}
-	if uint64(len(v.RAddr)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.RNetid))+4, uint64(len(v.RAddr)), 4294967295, "nfs4.Clientaddr4:RAddr")
+	if uint64(len(v.RAddr)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.RNetid))+4, uint64(len(v.RAddr)), math.MaxUint32, "nfs4.Clientaddr4:RAddr")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.RNetid))+xdr.Padded(len(v.RAddr))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.RNetid)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.RNetid)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.RNetid)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.RAddr)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.RAddr)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.RAddr)
 	return off, nil
@@ -9286,8 +10669,7 @@ func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Clientaddr4:RNetid")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:RNetid")
@@ -9300,8 +10682,7 @@ func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Clientaddr4:RAddr")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:RAddr")
@@ -9319,8 +10700,7 @@ func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Clientaddr4:RNetid")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:RNetid")
@@ -9332,8 +10712,7 @@ func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Clientaddr4:RAddr")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:RAddr")
@@ -9350,20 +10729,6 @@ func (v *Clientaddr4) ResetXDR() {
 	v.RNetid = nil
 	v.RAddr = nil
 }
-
-// CbClient4 is struct cb_client4.
-//
-// Callback program info as provided by the client
-type CbClient4 struct {
-	CbProgram  uint32
-	CbLocation Clientaddr4
-}
-
-// The extent of CbClient4, which has no largest size below 2 GiB.
-const (
-	CbClient4MinSize       = 12 // bytes on the wire, at least
-	CbClient4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbClient4) XDRSize() int {
@@ -9435,11 +10800,11 @@ func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.CbLocation.RNetid)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.CbLocation.RNetid)), 4294967295, "nfs4.CbClient4:CbLocation.RNetid")
+	if uint64(len(v.CbLocation.RNetid)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.CbLocation.RNetid)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RNetid")
 	}
-	if uint64(len(v.CbLocation.RAddr)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.CbLocation.RNetid))+8, uint64(len(v.CbLocation.RAddr)), 4294967295, "nfs4.CbClient4:CbLocation.RAddr")
+	if uint64(len(v.CbLocation.RAddr)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.CbLocation.RNetid))+8, uint64(len(v.CbLocation.RAddr)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RAddr")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.CbLocation.RNetid))+xdr.Padded(len(v.CbLocation.RAddr))) {
 		return 0, xdr.Full()
@@ -9449,8 +10814,7 @@ func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.CbLocation.RNetid)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.CbLocation.RNetid)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.CbLocation.RAddr)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.CbLocation.RAddr)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.CbLocation.RAddr)
 	return off, nil
@@ -9476,8 +10840,7 @@ func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbClient4:CbLocation.RAddr")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:CbLocation.RAddr")
@@ -9508,8 +10871,7 @@ func (v *CbClient4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbClient4:CbLocation.RAddr")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:CbLocation.RAddr")
@@ -9526,19 +10888,6 @@ func (v *CbClient4) ResetXDR() {
 	v.CbProgram = 0
 	v.CbLocation.ResetXDR()
 }
-
-// Stateid4 is struct stateid4.
-//
-// Stateid
-type Stateid4 struct {
-	Seqid uint32
-	Other [12]byte
-}
-
-// The extent of Stateid4.
-const (
-	Stateid4FixedSize = 16 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Stateid4) XDRSize() int {
@@ -9643,21 +10992,6 @@ func (v *Stateid4) ResetXDR() {
 	v.Seqid = 0
 	clear(v.Other[:])
 }
-
-// NFSClientID4 is struct nfs_client_id4.
-//
-// Client ID
-type NFSClientID4 struct {
-	Verifier Verifier4
-	ID       []byte
-}
-
-// The extent of NFSClientID4.
-const (
-	NFSClientID4MinSize       = 12   // bytes on the wire, at least
-	NFSClientID4MaxSize       = 1036 // bytes on the wire, at most
-	NFSClientID4Amplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSClientID4) XDRSize() int {
@@ -9792,19 +11126,6 @@ func (v *NFSClientID4) ResetXDR() {
 	v.ID = nil
 }
 
-// OpenOwner4 is struct open_owner4.
-type OpenOwner4 struct {
-	Clientid Clientid4
-	Owner    []byte
-}
-
-// The extent of OpenOwner4.
-const (
-	OpenOwner4MinSize       = 12   // bytes on the wire, at least
-	OpenOwner4MaxSize       = 1036 // bytes on the wire, at most
-	OpenOwner4Amplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenOwner4) XDRSize() int {
 	n := 12
@@ -9937,19 +11258,6 @@ func (v *OpenOwner4) ResetXDR() {
 	v.Clientid = 0
 	v.Owner = nil
 }
-
-// LockOwner4 is struct lock_owner4.
-type LockOwner4 struct {
-	Clientid Clientid4
-	Owner    []byte
-}
-
-// The extent of LockOwner4.
-const (
-	LockOwner4MinSize       = 12   // bytes on the wire, at least
-	LockOwner4MaxSize       = 1036 // bytes on the wire, at most
-	LockOwner4Amplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *LockOwner4) XDRSize() int {
@@ -10084,17 +11392,6 @@ func (v *LockOwner4) ResetXDR() {
 	v.Owner = nil
 }
 
-// NFSLockType4 is enum nfs_lock_type4.
-type NFSLockType4 int32
-
-// The enumerators of NFSLockType4.
-const (
-	NFSLockType4ReadLt   NFSLockType4 = 1 // READ_LT
-	NFSLockType4WriteLt  NFSLockType4 = 2 // WRITE_LT
-	NFSLockType4ReadwLt  NFSLockType4 = 3 // READW_LT: blocking read
-	NFSLockType4WritewLt NFSLockType4 = 4 // WRITEW_LT: blocking write
-)
-
 // String returns the enumerator's XDR name, or the number.
 func (v NFSLockType4) String() string {
 	switch v {
@@ -10114,11 +11411,6 @@ func (v NFSLockType4) String() string {
 func (v NFSLockType4) Valid() bool {
 	return 1 <= v && v <= 4
 }
-
-// The extent of NFSLockType4.
-const (
-	NFSLockType4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSLockType4) XDRSize() int {
@@ -10187,14 +11479,13 @@ func (v *NFSLockType4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSLockType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.NFSLockType4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSLockType4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -10204,12 +11495,11 @@ func (v *NFSLockType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSLockType4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSLockType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSLockType4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -10219,8 +11509,7 @@ func (v *NFSLockType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSLockType4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSLockType4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSLockType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSLockType4:")
 	}
@@ -10230,19 +11519,8 @@ func (v *NFSLockType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSLockType4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Access4Args is struct ACCESS4args.
-type Access4Args struct {
-	// CURRENT_FH: object
-	Access uint32
-}
-
-// The extent of Access4Args.
-const (
-	Access4ArgsFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Access4Args) XDRSize() int {
@@ -10314,8 +11592,7 @@ func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], v.Access)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Access)
 	off += 4
 	return off, nil
 }
@@ -10325,8 +11602,7 @@ func (v *Access4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Access4Args:Access")
 	}
-	w := b[off : off+4 : off+4]
-	v.Access = binary.BigEndian.Uint32(w[0:4])
+	v.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	return off, nil
 }
@@ -10344,17 +11620,6 @@ func (v *Access4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Access4Args) ResetXDR() {
 	v.Access = 0
 }
-
-// Access4Resok is struct ACCESS4resok.
-type Access4Resok struct {
-	Supported uint32
-	Access    uint32
-}
-
-// The extent of Access4Resok.
-const (
-	Access4ResokFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Access4Resok) XDRSize() int {
@@ -10460,18 +11725,6 @@ func (v *Access4Resok) ResetXDR() {
 	v.Access = 0
 }
 
-// Access4Res is union ACCESS4res.
-type Access4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Access4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Access4Res.
-const (
-	Access4ResMinSize = 4  // bytes on the wire, at least
-	Access4ResMaxSize = 12 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Access4Res) XDRSize() int {
 	n := 4
@@ -10562,8 +11815,7 @@ func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -10574,8 +11826,7 @@ func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Access4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -10607,8 +11858,7 @@ func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Access4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -10633,18 +11883,6 @@ func (v *Access4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Close4Args is struct CLOSE4args.
-type Close4Args struct {
-	// CURRENT_FH: object
-	Seqid       Seqid4
-	OpenStateid Stateid4
-}
-
-// The extent of Close4Args.
-const (
-	Close4ArgsFixedSize = 20 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Close4Args) XDRSize() int {
@@ -10752,18 +11990,6 @@ func (v *Close4Args) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 }
 
-// Close4Res is union CLOSE4res.
-type Close4Res struct {
-	Status      Nfsstat4 // selects the arm
-	OpenStateid Stateid4 // where Status is Nfsstat4OK
-}
-
-// The extent of Close4Res.
-const (
-	Close4ResMinSize = 4  // bytes on the wire, at least
-	Close4ResMaxSize = 20 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Close4Res) XDRSize() int {
 	n := 4
@@ -10854,8 +12080,7 @@ func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -10866,8 +12091,7 @@ func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Close4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -10899,8 +12123,7 @@ func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Close4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -10925,18 +12148,6 @@ func (v *Close4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Commit4Args is struct COMMIT4args.
-type Commit4Args struct {
-	// CURRENT_FH: file
-	Offset Offset4
-	Count  Count4
-}
-
-// The extent of Commit4Args.
-const (
-	Commit4ArgsFixedSize = 12 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Commit4Args) XDRSize() int {
@@ -11042,16 +12253,6 @@ func (v *Commit4Args) ResetXDR() {
 	v.Count = 0
 }
 
-// Commit4Resok is struct COMMIT4resok.
-type Commit4Resok struct {
-	Writeverf Verifier4
-}
-
-// The extent of Commit4Resok.
-const (
-	Commit4ResokFixedSize = 8 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Commit4Resok) XDRSize() int {
 	return 8
@@ -11122,8 +12323,7 @@ func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	*(*[8]byte)(w[0:8]) = v.Writeverf
+	*(*[8]byte)(b[off : off+8 : off+8]) = v.Writeverf
 	off += 8
 	return off, nil
 }
@@ -11133,8 +12333,7 @@ func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
 	}
-	w := b[off : off+8 : off+8]
-	v.Writeverf = [8]byte(w[0:8])
+	v.Writeverf = [8]byte(b[off : off+8 : off+8])
 	off += 8
 	return off, nil
 }
@@ -11152,18 +12351,6 @@ func (v *Commit4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Commit4Resok) ResetXDR() {
 	clear(v.Writeverf[:])
 }
-
-// Commit4Res is union COMMIT4res.
-type Commit4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Commit4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Commit4Res.
-const (
-	Commit4ResMinSize = 4  // bytes on the wire, at least
-	Commit4ResMaxSize = 12 // bytes on the wire, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Commit4Res) XDRSize() int {
@@ -11254,8 +12441,7 @@ func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -11266,8 +12452,7 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Commit4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -11282,8 +12467,7 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Commit4Res:Resok4.Writeverf")
 		}
-		w := b[off : off+8 : off+8]
-		v.Resok4.Writeverf = [8]byte(w[0:8])
+		v.Resok4.Writeverf = [8]byte(b[off : off+8 : off+8])
 		off += 8
 	default:
 		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -11298,8 +12482,7 @@ func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Commit4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -11324,19 +12507,6 @@ func (v *Commit4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Createtype4 is union createtype4.
-type Createtype4 struct {
-	Type     NFSFtype4 // selects the arm
-	Linkdata Linktext4 // where Type is NFSFtype4Lnk
-	Devdata  Specdata4 // where Type is NFSFtype4Blk or NFSFtype4Chr
-}
-
-// The extent of Createtype4, which has no largest size below 2 GiB.
-const (
-	Createtype4MinSize       = 4 // bytes on the wire, at least
-	Createtype4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Createtype4) XDRSize() int {
@@ -11417,8 +12587,8 @@ func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
 func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Type {
 	case NFSFtype4Lnk:
-		if uint64(len(v.Linkdata)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Linkdata)), 4294967295, "nfs4.Createtype4:Linkdata")
+		if uint64(len(v.Linkdata)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Linkdata)), math.MaxUint32, "nfs4.Createtype4:Linkdata")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Linkdata))) {
 			return 0, xdr.Full()
@@ -11441,8 +12611,7 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Type))
 		off += 4
 	default:
 		if !v.Type.Valid() {
@@ -11451,8 +12620,7 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Type))
 		off += 4
 	}
 	return off, nil
@@ -11463,8 +12631,7 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Type")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Type {
 		switch v.Type {
@@ -11482,8 +12649,7 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Linkdata")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Createtype4:Linkdata")
@@ -11515,16 +12681,14 @@ func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Type")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case NFSFtype4Lnk:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createtype4:Linkdata")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Createtype4:Linkdata")
@@ -11559,20 +12723,6 @@ func (v *Createtype4) ResetXDR() {
 	}
 	v.Type = 0
 }
-
-// Create4Args is struct CREATE4args.
-type Create4Args struct {
-	// CURRENT_FH: directory for creation
-	Objtype     Createtype4
-	Objname     Component4
-	Createattrs Fattr4
-}
-
-// The extent of Create4Args, which has no largest size below 2 GiB.
-const (
-	Create4ArgsMinSize       = 16 // bytes on the wire, at least
-	Create4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Create4Args) XDRSize() int {
@@ -11656,8 +12806,8 @@ func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
 func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Objtype.Type {
 	case NFSFtype4Lnk:
-		if uint64(len(v.Objtype.Linkdata)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Objtype.Linkdata)), 4294967295, "nfs4.Create4Args:Objtype.Linkdata")
+		if uint64(len(v.Objtype.Linkdata)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Objtype.Linkdata)), math.MaxUint32, "nfs4.Create4Args:Objtype.Linkdata")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Objtype.Linkdata))) {
 			return 0, xdr.Full()
@@ -11680,8 +12830,7 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Objtype.Type))
 		off += 4
 	default:
 		if !v.Objtype.Type.Valid() {
@@ -11690,43 +12839,38 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Objtype.Type))
 		off += 4
 	}
-	if uint64(len(v.Objname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), 4294967295, "nfs4.Create4Args:Objname")
+	if uint64(len(v.Objname)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Create4Args:Objname")
 	}
-	if uint64(len(v.Createattrs.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4, uint64(len(v.Createattrs.Attrmask)), 4294967295, "nfs4.Create4Args:Createattrs.Attrmask")
+	if uint64(len(v.Createattrs.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Objname))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Objname)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Objname)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Objname)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Createattrs.Attrmask)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.Attrmask)))
 	off += 4
-	s := v.Createattrs.Attrmask[:]
+	s := v.Createattrs.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.Createattrs.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), 4294967295, "nfs4.Create4Args:Createattrs.AttrVals")
+	if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Createattrs.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Createattrs.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Createattrs.AttrVals)
 	return off, nil
@@ -11738,8 +12882,7 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Objtype.Type {
 		switch v.Objtype.Type {
@@ -11757,8 +12900,7 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Linkdata")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Create4Args:Objtype.Linkdata")
@@ -11785,8 +12927,7 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objname")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Create4Args:Objname")
@@ -11799,8 +12940,7 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.Create4Args:Createattrs.Attrmask")
@@ -11808,17 +12948,15 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Createattrs.Attrmask, int(n3), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
-	s := v.Createattrs.Attrmask[:]
+	s := v.Createattrs.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n4 := binary.BigEndian.Uint32(w[0:4])
+	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Create4Args:Createattrs.AttrVals")
@@ -11836,16 +12974,14 @@ func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case NFSFtype4Lnk:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objtype.Linkdata")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Create4Args:Objtype.Linkdata")
@@ -11868,8 +13004,7 @@ func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Objname")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Create4Args:Objname")
@@ -11881,8 +13016,7 @@ func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.Attrmask")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.Create4Args:Createattrs.Attrmask")
@@ -11891,8 +13025,7 @@ func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Args:Createattrs.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n4 := binary.BigEndian.Uint32(w[0:4])
+	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Create4Args:Createattrs.AttrVals")
@@ -11910,18 +13043,6 @@ func (v *Create4Args) ResetXDR() {
 	v.Objname = nil
 	v.Createattrs.ResetXDR()
 }
-
-// Create4Resok is struct CREATE4resok.
-type Create4Resok struct {
-	Cinfo   ChangeInfo4
-	Attrset Bitmap4 // attributes set
-}
-
-// The extent of Create4Resok, which has no largest size below 2 GiB.
-const (
-	Create4ResokMinSize       = 24 // bytes on the wire, at least
-	Create4ResokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Create4Resok) XDRSize() int {
@@ -11992,8 +13113,8 @@ func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Attrset)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), 4294967295, "nfs4.Create4Resok:Attrset")
+	if uint64(len(v.Attrset)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Create4Resok:Attrset")
 	}
 	if xdr.Lacks(b, off, 24) {
 		return 0, xdr.Full()
@@ -12004,13 +13125,12 @@ func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint64(w[12:20], uint64(v.Cinfo.After))
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Attrset)))
 	off += 24
-	s := v.Attrset[:]
+	s := v.Attrset
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -12038,10 +13158,9 @@ func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Attrset, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Create4Resok:Attrset")
 	}
-	s := v.Attrset[:]
+	s := v.Attrset
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -12071,18 +13190,6 @@ func (v *Create4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 	v.Attrset = v.Attrset[:0]
 }
-
-// Create4Res is union CREATE4res.
-type Create4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Create4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Create4Res, which has no largest size below 2 GiB.
-const (
-	Create4ResMinSize       = 4 // bytes on the wire, at least
-	Create4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Create4Res) XDRSize() int {
@@ -12160,8 +13267,8 @@ func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
 func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case Nfsstat4OK:
-		if uint64(len(v.Resok4.Attrset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Create4Res:Resok4.Attrset")
+		if uint64(len(v.Resok4.Attrset)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Create4Res:Resok4.Attrset")
 		}
 		if xdr.Lacks(b, off, 28) {
 			return 0, xdr.Full()
@@ -12173,13 +13280,12 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.Resok4.Cinfo.After))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Resok4.Attrset)))
 		off += 28
-		s := v.Resok4.Attrset[:]
+		s := v.Resok4.Attrset
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s[i])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 	default:
@@ -12189,8 +13295,7 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -12202,8 +13307,7 @@ func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -12234,10 +13338,9 @@ func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Resok4.Attrset, int(n), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Create4Res:Resok4.Attrset")
 		}
-		s := v.Resok4.Attrset[:]
+		s := v.Resok4.Attrset
 		for i := range s {
-			w := b[off : off+4 : off+4]
-			s[i] = binary.BigEndian.Uint32(w[0:4])
+			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 	default:
@@ -12253,8 +13356,7 @@ func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Create4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -12289,16 +13391,6 @@ func (v *Create4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Delegpurge4Args is struct DELEGPURGE4args.
-type Delegpurge4Args struct {
-	Clientid Clientid4
-}
-
-// The extent of Delegpurge4Args.
-const (
-	Delegpurge4ArgsFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Delegpurge4Args) XDRSize() int {
@@ -12370,8 +13462,7 @@ func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Clientid))
 	off += 8
 	return off, nil
 }
@@ -12381,8 +13472,7 @@ func (v *Delegpurge4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
 	}
-	w := b[off : off+8 : off+8]
-	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
+	v.Clientid = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -12400,16 +13490,6 @@ func (v *Delegpurge4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *Delegpurge4Args) ResetXDR() {
 	v.Clientid = 0
 }
-
-// Delegpurge4Res is struct DELEGPURGE4res.
-type Delegpurge4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of Delegpurge4Res.
-const (
-	Delegpurge4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Delegpurge4Res) XDRSize() int {
@@ -12484,8 +13564,7 @@ func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -12495,8 +13574,7 @@ func (v *Delegpurge4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegpurge4Res:Status")
 	}
@@ -12510,8 +13588,7 @@ func (v *Delegpurge4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegpurge4Res:Status")
 	}
@@ -12523,17 +13600,6 @@ func (v *Delegpurge4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 func (v *Delegpurge4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Delegreturn4Args is struct DELEGRETURN4args.
-type Delegreturn4Args struct {
-	// CURRENT_FH: delegated file
-	DelegStateid Stateid4
-}
-
-// The extent of Delegreturn4Args.
-const (
-	Delegreturn4ArgsFixedSize = 16 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Delegreturn4Args) XDRSize() int {
@@ -12638,16 +13704,6 @@ func (v *Delegreturn4Args) ResetXDR() {
 	v.DelegStateid.ResetXDR()
 }
 
-// Delegreturn4Res is struct DELEGRETURN4res.
-type Delegreturn4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of Delegreturn4Res.
-const (
-	Delegreturn4ResFixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Delegreturn4Res) XDRSize() int {
 	return 4
@@ -12721,8 +13777,7 @@ func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -12732,8 +13787,7 @@ func (v *Delegreturn4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegreturn4Res:Status")
 	}
@@ -12747,8 +13801,7 @@ func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Delegreturn4Res:Status")
 	}
@@ -12760,18 +13813,6 @@ func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *Delegreturn4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Getattr4Args is struct GETATTR4args.
-type Getattr4Args struct {
-	// CURRENT_FH: directory or file
-	AttrRequest Bitmap4
-}
-
-// The extent of Getattr4Args, which has no largest size below 2 GiB.
-const (
-	Getattr4ArgsMinSize       = 4 // bytes on the wire, at least
-	Getattr4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Getattr4Args) XDRSize() int {
@@ -12842,22 +13883,20 @@ func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.AttrRequest)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), 4294967295, "nfs4.Getattr4Args:AttrRequest")
+	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Getattr4Args:AttrRequest")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.AttrRequest)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
-	s := v.AttrRequest[:]
+	s := v.AttrRequest
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -12869,8 +13908,7 @@ func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Args:AttrRequest")
@@ -12878,10 +13916,9 @@ func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Getattr4Args:AttrRequest")
 	}
-	s := v.AttrRequest[:]
+	s := v.AttrRequest
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -12892,8 +13929,7 @@ func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Args:AttrRequest")
@@ -12906,17 +13942,6 @@ func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Getattr4Args) ResetXDR() {
 	v.AttrRequest = v.AttrRequest[:0]
 }
-
-// Getattr4Resok is struct GETATTR4resok.
-type Getattr4Resok struct {
-	ObjAttributes Fattr4
-}
-
-// The extent of Getattr4Resok, which has no largest size below 2 GiB.
-const (
-	Getattr4ResokMinSize       = 8 // bytes on the wire, at least
-	Getattr4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Getattr4Resok) XDRSize() int {
@@ -12988,32 +14013,29 @@ func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
+	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.Attrmask)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.ObjAttributes.AttrVals)
 	return off, nil
@@ -13025,8 +14047,7 @@ func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
@@ -13034,17 +14055,15 @@ func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
@@ -13062,8 +14081,7 @@ func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
@@ -13072,8 +14090,7 @@ func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
@@ -13089,18 +14106,6 @@ func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *Getattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
-
-// Getattr4Res is union GETATTR4res.
-type Getattr4Res struct {
-	Status Nfsstat4      // selects the arm
-	Resok4 Getattr4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Getattr4Res, which has no largest size below 2 GiB.
-const (
-	Getattr4ResMinSize       = 4 // bytes on the wire, at least
-	Getattr4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Getattr4Res) XDRSize() int {
@@ -13179,8 +14184,8 @@ func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
 func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case Nfsstat4OK:
-		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
+		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -13189,23 +14194,21 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
 		off += 8
-		s := v.Resok4.ObjAttributes.Attrmask[:]
+		s := v.Resok4.ObjAttributes.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s[i])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
-		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
+		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
 	default:
@@ -13215,8 +14218,7 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -13228,8 +14230,7 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -13244,8 +14245,7 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
@@ -13253,17 +14253,15 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		s := v.Resok4.ObjAttributes.Attrmask[:]
+		s := v.Resok4.ObjAttributes.Attrmask
 		for i := range s {
-			w := b[off : off+4 : off+4]
-			s[i] = binary.BigEndian.Uint32(w[0:4])
+			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
@@ -13286,16 +14284,14 @@ func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
@@ -13304,8 +14300,7 @@ func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
@@ -13331,18 +14326,6 @@ func (v *Getattr4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Getfh4Resok is struct GETFH4resok.
-type Getfh4Resok struct {
-	Object NFSFh4
-}
-
-// The extent of Getfh4Resok.
-const (
-	Getfh4ResokMinSize       = 4   // bytes on the wire, at least
-	Getfh4ResokMaxSize       = 132 // bytes on the wire, at most
-	Getfh4ResokAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Getfh4Resok) XDRSize() int {
@@ -13419,8 +14402,7 @@ func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Object))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Object)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Object)
 	return off, nil
@@ -13431,8 +14413,7 @@ func (v *Getfh4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Resok:Object")
@@ -13453,8 +14434,7 @@ func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Resok:Object")
@@ -13473,19 +14453,6 @@ func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Getfh4Resok) ResetXDR() {
 	v.Object = nil
 }
-
-// Getfh4Res is union GETFH4res.
-type Getfh4Res struct {
-	Status Nfsstat4    // selects the arm
-	Resok4 Getfh4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Getfh4Res.
-const (
-	Getfh4ResMinSize       = 4   // bytes on the wire, at least
-	Getfh4ResMaxSize       = 136 // bytes on the wire, at most
-	Getfh4ResAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Getfh4Res) XDRSize() int {
@@ -13581,8 +14548,7 @@ func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -13593,8 +14559,7 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -13609,8 +14574,7 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Resok4.Object")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 128 {
 			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Res:Resok4.Object")
@@ -13636,16 +14600,14 @@ func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Getfh4Res:Resok4.Object")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 128 {
 			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Getfh4Res:Resok4.Object")
@@ -13674,19 +14636,6 @@ func (v *Getfh4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Link4Args is struct LINK4args.
-type Link4Args struct {
-	// SAVED_FH: source object
-	// CURRENT_FH: target directory
-	Newname Component4
-}
-
-// The extent of Link4Args, which has no largest size below 2 GiB.
-const (
-	Link4ArgsMinSize       = 4 // bytes on the wire, at least
-	Link4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Link4Args) XDRSize() int {
@@ -13757,14 +14706,13 @@ func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Newname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), 4294967295, "nfs4.Link4Args:Newname")
+	if uint64(len(v.Newname)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Link4Args:Newname")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Newname))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Newname)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Newname)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Newname)
 	return off, nil
@@ -13775,8 +14723,7 @@ func (v *Link4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Link4Args:Newname")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Link4Args:Newname")
@@ -13794,8 +14741,7 @@ func (v *Link4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Link4Args:Newname")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Link4Args:Newname")
@@ -13811,16 +14757,6 @@ func (v *Link4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Link4Args) ResetXDR() {
 	v.Newname = nil
 }
-
-// Link4Resok is struct LINK4resok.
-type Link4Resok struct {
-	Cinfo ChangeInfo4
-}
-
-// The extent of Link4Resok.
-const (
-	Link4ResokFixedSize = 20 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Link4Resok) XDRSize() int {
@@ -13936,18 +14872,6 @@ func (v *Link4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
 
-// Link4Res is union LINK4res.
-type Link4Res struct {
-	Status Nfsstat4   // selects the arm
-	Resok4 Link4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Link4Res.
-const (
-	Link4ResMinSize = 4  // bytes on the wire, at least
-	Link4ResMaxSize = 24 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Link4Res) XDRSize() int {
 	n := 4
@@ -14039,8 +14963,7 @@ func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -14051,8 +14974,7 @@ func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Link4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -14089,8 +15011,7 @@ func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Link4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -14120,23 +15041,6 @@ func (v *Link4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// OpenToLockOwner4 is struct open_to_lock_owner4.
-//
-// For LOCK, transition from open_owner to new lock_owner
-type OpenToLockOwner4 struct {
-	OpenSeqid   Seqid4
-	OpenStateid Stateid4
-	LockSeqid   Seqid4
-	LockOwner   LockOwner4
-}
-
-// The extent of OpenToLockOwner4.
-const (
-	OpenToLockOwner4MinSize       = 36   // bytes on the wire, at least
-	OpenToLockOwner4MaxSize       = 1060 // bytes on the wire, at most
-	OpenToLockOwner4Amplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenToLockOwner4) XDRSize() int {
@@ -14281,19 +15185,6 @@ func (v *OpenToLockOwner4) ResetXDR() {
 	v.LockOwner.ResetXDR()
 }
 
-// ExistLockOwner4 is struct exist_lock_owner4.
-//
-// For LOCK, existing lock_owner continues to request file locks
-type ExistLockOwner4 struct {
-	LockStateid Stateid4
-	LockSeqid   Seqid4
-}
-
-// The extent of ExistLockOwner4.
-const (
-	ExistLockOwner4FixedSize = 20 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ExistLockOwner4) XDRSize() int {
 	return 20
@@ -14399,20 +15290,6 @@ func (v *ExistLockOwner4) ResetXDR() {
 	v.LockStateid.ResetXDR()
 	v.LockSeqid = 0
 }
-
-// Locker4 is union locker4.
-type Locker4 struct {
-	NewLockOwner bool             // selects the arm
-	OpenOwner    OpenToLockOwner4 // where NewLockOwner is true
-	LockOwner    ExistLockOwner4  // where NewLockOwner is false
-}
-
-// The extent of Locker4.
-const (
-	Locker4MinSize       = 24   // bytes on the wire, at least
-	Locker4MaxSize       = 1064 // bytes on the wire, at most
-	Locker4Amplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Locker4) XDRSize() int {
@@ -14525,8 +15402,7 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Locker4:NewLockOwner")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Locker4:NewLockOwner")
 	}
@@ -14582,8 +15458,7 @@ func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Locker4:NewLockOwner")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Locker4:NewLockOwner")
 	}
@@ -14624,25 +15499,6 @@ func (v *Locker4) ResetXDR() {
 	}
 	v.NewLockOwner = false
 }
-
-// Lock4Args is struct LOCK4args.
-//
-// LOCK/LOCKT/LOCKU: Record lock management
-type Lock4Args struct {
-	// CURRENT_FH: file
-	Locktype NFSLockType4
-	Reclaim  bool
-	Offset   Offset4
-	Length   Length4
-	Locker   Locker4
-}
-
-// The extent of Lock4Args.
-const (
-	Lock4ArgsMinSize       = 48   // bytes on the wire, at least
-	Lock4ArgsMaxSize       = 1088 // bytes on the wire, at most
-	Lock4ArgsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lock4Args) XDRSize() int {
@@ -14885,21 +15741,6 @@ func (v *Lock4Args) ResetXDR() {
 	v.Locker.ResetXDR()
 }
 
-// Lock4Denied is struct LOCK4denied.
-type Lock4Denied struct {
-	Offset   Offset4
-	Length   Length4
-	Locktype NFSLockType4
-	Owner    LockOwner4
-}
-
-// The extent of Lock4Denied.
-const (
-	Lock4DeniedMinSize       = 32   // bytes on the wire, at least
-	Lock4DeniedMaxSize       = 1056 // bytes on the wire, at most
-	Lock4DeniedAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lock4Denied) XDRSize() int {
 	n := 32
@@ -15052,16 +15893,6 @@ func (v *Lock4Denied) ResetXDR() {
 	v.Owner.ResetXDR()
 }
 
-// Lock4Resok is struct LOCK4resok.
-type Lock4Resok struct {
-	LockStateid Stateid4
-}
-
-// The extent of Lock4Resok.
-const (
-	Lock4ResokFixedSize = 16 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lock4Resok) XDRSize() int {
 	return 16
@@ -15164,20 +15995,6 @@ func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Lock4Resok) ResetXDR() {
 	v.LockStateid.ResetXDR()
 }
-
-// Lock4Res is union LOCK4res.
-type Lock4Res struct {
-	Status Nfsstat4    // selects the arm
-	Resok4 Lock4Resok  // where Status is Nfsstat4OK
-	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
-}
-
-// The extent of Lock4Res.
-const (
-	Lock4ResMinSize       = 4    // bytes on the wire, at least
-	Lock4ResMaxSize       = 1060 // bytes on the wire, at most
-	Lock4ResAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lock4Res) XDRSize() int {
@@ -15291,8 +16108,7 @@ func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -15303,8 +16119,7 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lock4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -15364,8 +16179,7 @@ func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lock4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -15413,22 +16227,6 @@ func (v *Lock4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Lockt4Args is struct LOCKT4args.
-type Lockt4Args struct {
-	// CURRENT_FH: file
-	Locktype NFSLockType4
-	Offset   Offset4
-	Length   Length4
-	Owner    LockOwner4
-}
-
-// The extent of Lockt4Args.
-const (
-	Lockt4ArgsMinSize       = 32   // bytes on the wire, at least
-	Lockt4ArgsMaxSize       = 1056 // bytes on the wire, at most
-	Lockt4ArgsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lockt4Args) XDRSize() int {
@@ -15582,19 +16380,6 @@ func (v *Lockt4Args) ResetXDR() {
 	v.Owner.ResetXDR()
 }
 
-// Lockt4Res is union LOCKT4res.
-type Lockt4Res struct {
-	Status Nfsstat4    // selects the arm
-	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
-}
-
-// The extent of Lockt4Res.
-const (
-	Lockt4ResMinSize       = 4    // bytes on the wire, at least
-	Lockt4ResMaxSize       = 1060 // bytes on the wire, at most
-	Lockt4ResAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lockt4Res) XDRSize() int {
 	n := 4
@@ -15694,8 +16479,7 @@ func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	default:
 		if !v.Status.Valid() {
@@ -15704,8 +16488,7 @@ func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -15716,8 +16499,7 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lockt4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -15769,8 +16551,7 @@ func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lockt4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4ErrDenied:
@@ -15813,21 +16594,6 @@ func (v *Lockt4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Locku4Args is struct LOCKU4args.
-type Locku4Args struct {
-	// CURRENT_FH: file
-	Locktype    NFSLockType4
-	Seqid       Seqid4
-	LockStateid Stateid4
-	Offset      Offset4
-	Length      Length4
-}
-
-// The extent of Locku4Args.
-const (
-	Locku4ArgsFixedSize = 40 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Locku4Args) XDRSize() int {
@@ -15956,18 +16722,6 @@ func (v *Locku4Args) ResetXDR() {
 	v.Length = 0
 }
 
-// Locku4Res is union LOCKU4res.
-type Locku4Res struct {
-	Status      Nfsstat4 // selects the arm
-	LockStateid Stateid4 // where Status is Nfsstat4OK
-}
-
-// The extent of Locku4Res.
-const (
-	Locku4ResMinSize = 4  // bytes on the wire, at least
-	Locku4ResMaxSize = 20 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Locku4Res) XDRSize() int {
 	n := 4
@@ -16058,8 +16812,7 @@ func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -16070,8 +16823,7 @@ func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Locku4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -16103,8 +16855,7 @@ func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Locku4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -16129,18 +16880,6 @@ func (v *Locku4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Lookup4Args is struct LOOKUP4args.
-type Lookup4Args struct {
-	// CURRENT_FH: directory
-	Objname Component4
-}
-
-// The extent of Lookup4Args, which has no largest size below 2 GiB.
-const (
-	Lookup4ArgsMinSize       = 4 // bytes on the wire, at least
-	Lookup4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lookup4Args) XDRSize() int {
@@ -16211,14 +16950,13 @@ func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Objname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), 4294967295, "nfs4.Lookup4Args:Objname")
+	if uint64(len(v.Objname)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Lookup4Args:Objname")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Objname))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Objname)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Objname)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Objname)
 	return off, nil
@@ -16229,8 +16967,7 @@ func (v *Lookup4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lookup4Args:Objname")
@@ -16248,8 +16985,7 @@ func (v *Lookup4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Lookup4Args:Objname")
@@ -16265,17 +17001,6 @@ func (v *Lookup4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Lookup4Args) ResetXDR() {
 	v.Objname = nil
 }
-
-// Lookup4Res is struct LOOKUP4res.
-type Lookup4Res struct {
-	// CURRENT_FH: object
-	Status Nfsstat4
-}
-
-// The extent of Lookup4Res.
-const (
-	Lookup4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lookup4Res) XDRSize() int {
@@ -16350,8 +17075,7 @@ func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -16361,8 +17085,7 @@ func (v *Lookup4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookup4Res:Status")
 	}
@@ -16376,8 +17099,7 @@ func (v *Lookup4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lookup4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookup4Res:Status")
 	}
@@ -16389,17 +17111,6 @@ func (v *Lookup4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Lookup4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Lookupp4Res is struct LOOKUPP4res.
-type Lookupp4Res struct {
-	// CURRENT_FH: directory
-	Status Nfsstat4
-}
-
-// The extent of Lookupp4Res.
-const (
-	Lookupp4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lookupp4Res) XDRSize() int {
@@ -16474,8 +17185,7 @@ func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -16485,8 +17195,7 @@ func (v *Lookupp4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookupp4Res:Status")
 	}
@@ -16500,8 +17209,7 @@ func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Lookupp4Res:Status")
 	}
@@ -16513,18 +17221,6 @@ func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Lookupp4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Nverify4Args is struct NVERIFY4args.
-type Nverify4Args struct {
-	// CURRENT_FH: object
-	ObjAttributes Fattr4
-}
-
-// The extent of Nverify4Args, which has no largest size below 2 GiB.
-const (
-	Nverify4ArgsMinSize       = 8 // bytes on the wire, at least
-	Nverify4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nverify4Args) XDRSize() int {
@@ -16596,32 +17292,29 @@ func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
+	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.Attrmask)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.ObjAttributes.AttrVals)
 	return off, nil
@@ -16633,8 +17326,7 @@ func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
@@ -16642,17 +17334,15 @@ func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Nverify4Args:ObjAttributes.AttrVals")
@@ -16670,8 +17360,7 @@ func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
@@ -16680,8 +17369,7 @@ func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Nverify4Args:ObjAttributes.AttrVals")
@@ -16697,16 +17385,6 @@ func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Nverify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
-
-// Nverify4Res is struct NVERIFY4res.
-type Nverify4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of Nverify4Res.
-const (
-	Nverify4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nverify4Res) XDRSize() int {
@@ -16781,8 +17459,7 @@ func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -16792,8 +17469,7 @@ func (v *Nverify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nverify4Res:Status")
 	}
@@ -16807,8 +17483,7 @@ func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Nverify4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Nverify4Res:Status")
 	}
@@ -16820,18 +17495,6 @@ func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Nverify4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Createmode4 is enum createmode4.
-//
-// Various definitions for OPEN
-type Createmode4 int32
-
-// The enumerators of Createmode4.
-const (
-	Createmode4Unchecked4 Createmode4 = 0 // UNCHECKED4
-	Createmode4Guarded4   Createmode4 = 1 // GUARDED4
-	Createmode4Exclusive4 Createmode4 = 2 // EXCLUSIVE4
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v Createmode4) String() string {
@@ -16850,11 +17513,6 @@ func (v Createmode4) String() string {
 func (v Createmode4) Valid() bool {
 	return uint32(v) <= 2
 }
-
-// The extent of Createmode4.
-const (
-	Createmode4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Createmode4) XDRSize() int {
@@ -16923,14 +17581,13 @@ func (v *Createmode4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Createmode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.Createmode4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Createmode4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -16940,12 +17597,11 @@ func (v *Createmode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createmode4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createmode4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -16955,8 +17611,7 @@ func (v *Createmode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createmode4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Createmode4:")
 	}
@@ -16966,21 +17621,8 @@ func (v *Createmode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Createmode4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Createhow4 is union createhow4.
-type Createhow4 struct {
-	Mode        Createmode4 // selects the arm
-	Createattrs Fattr4      // where Mode is Createmode4Unchecked4 or Createmode4Guarded4
-	Createverf  Verifier4   // where Mode is Createmode4Exclusive4
-}
-
-// The extent of Createhow4, which has no largest size below 2 GiB.
-const (
-	Createhow4MinSize       = 12 // bytes on the wire, at least
-	Createhow4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Createhow4) XDRSize() int {
@@ -17060,8 +17702,8 @@ func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
 func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Mode {
 	case Createmode4Unchecked4, Createmode4Guarded4:
-		if uint64(len(v.Createattrs.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Createattrs.Attrmask)), 4294967295, "nfs4.Createhow4:Createattrs.Attrmask")
+		if uint64(len(v.Createattrs.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -17070,23 +17712,21 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Createattrs.Attrmask)))
 		off += 8
-		s := v.Createattrs.Attrmask[:]
+		s := v.Createattrs.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s[i])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
-		if uint64(len(v.Createattrs.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), 4294967295, "nfs4.Createhow4:Createattrs.AttrVals")
+		if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Createhow4:Createattrs.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Createattrs.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Createattrs.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Createattrs.AttrVals)
 	case Createmode4Exclusive4:
@@ -17112,8 +17752,7 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Mode")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Mode {
 		switch v.Mode {
@@ -17129,8 +17768,7 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Createhow4:Createattrs.Attrmask")
@@ -17138,17 +17776,15 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Createattrs.Attrmask, int(n), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
-		s := v.Createattrs.Attrmask[:]
+		s := v.Createattrs.Attrmask
 		for i := range s {
-			w := b[off : off+4 : off+4]
-			s[i] = binary.BigEndian.Uint32(w[0:4])
+			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Createattrs.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Createhow4:Createattrs.AttrVals")
@@ -17162,8 +17798,7 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Createhow4:Createverf")
 		}
-		w := b[off : off+8 : off+8]
-		v.Createverf = [8]byte(w[0:8])
+		v.Createverf = [8]byte(b[off : off+8 : off+8])
 		off += 8
 	default:
 		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -17179,16 +17814,14 @@ func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Mode")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Createmode4Unchecked4, Createmode4Guarded4:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Createhow4:Createattrs.Attrmask")
@@ -17197,8 +17830,7 @@ func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Createhow4:Createattrs.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Createhow4:Createattrs.AttrVals")
@@ -17232,15 +17864,6 @@ func (v *Createhow4) ResetXDR() {
 	v.Mode = 0
 }
 
-// Opentype4 is enum opentype4.
-type Opentype4 int32
-
-// The enumerators of Opentype4.
-const (
-	Opentype4Nocreate Opentype4 = 0 // OPEN4_NOCREATE
-	Opentype4Create   Opentype4 = 1 // OPEN4_CREATE
-)
-
 // String returns the enumerator's XDR name, or the number.
 func (v Opentype4) String() string {
 	switch v {
@@ -17256,11 +17879,6 @@ func (v Opentype4) String() string {
 func (v Opentype4) Valid() bool {
 	return uint32(v) <= 1
 }
-
-// The extent of Opentype4.
-const (
-	Opentype4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Opentype4) XDRSize() int {
@@ -17329,14 +17947,13 @@ func (v *Opentype4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Opentype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.Opentype4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Opentype4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -17346,12 +17963,11 @@ func (v *Opentype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Opentype4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Opentype4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -17361,8 +17977,7 @@ func (v *Opentype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Opentype4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Opentype4:")
 	}
@@ -17372,20 +17987,8 @@ func (v *Opentype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Opentype4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Openflag4 is union openflag4.
-type Openflag4 struct {
-	Opentype Opentype4  // selects the arm
-	How      Createhow4 // where Opentype is Opentype4Create
-}
-
-// The extent of Openflag4, which has no largest size below 2 GiB.
-const (
-	Openflag4MinSize       = 4 // bytes on the wire, at least
-	Openflag4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Openflag4) XDRSize() int {
@@ -17471,15 +18074,14 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Opentype))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Opentype))
 	off += 4
 	switch v.Opentype {
 	case Opentype4Create:
 		switch v.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
-			if uint64(len(v.How.Createattrs.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.How.Createattrs.Attrmask)), 4294967295, "nfs4.Openflag4:How.Createattrs.Attrmask")
+			if uint64(len(v.How.Createattrs.Attrmask)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -17488,23 +18090,21 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.How.Createattrs.Attrmask)))
 			off += 8
-			s := v.How.Createattrs.Attrmask[:]
+			s := v.How.Createattrs.Attrmask
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s[i])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
-			if uint64(len(v.How.Createattrs.AttrVals)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.How.Createattrs.AttrVals)), 4294967295, "nfs4.Openflag4:How.Createattrs.AttrVals")
+			if uint64(len(v.How.Createattrs.AttrVals)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.AttrVals")
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.How.Createattrs.AttrVals))) {
 				return 0, xdr.Full()
 			}
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.How.Createattrs.AttrVals)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.How.Createattrs.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.How.Createattrs.AttrVals)
 		case Createmode4Exclusive4:
@@ -17535,8 +18135,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:Opentype")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Opentype {
 		switch v.Opentype {
@@ -17551,8 +18150,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.How.Mode {
 			switch v.How.Mode {
@@ -17568,8 +18166,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Openflag4:How.Createattrs.Attrmask")
@@ -17577,17 +18174,15 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.How.Createattrs.Attrmask, int(n), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
-			s := v.How.Createattrs.Attrmask[:]
+			s := v.How.Createattrs.Attrmask
 			for i := range s {
-				w := b[off : off+4 : off+4]
-				s[i] = binary.BigEndian.Uint32(w[0:4])
+				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Openflag4:How.Createattrs.AttrVals")
@@ -17601,8 +18196,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.Openflag4:How.Createverf")
 			}
-			w := b[off : off+8 : off+8]
-			v.How.Createverf = [8]byte(w[0:8])
+			v.How.Createverf = [8]byte(b[off : off+8 : off+8])
 			off += 8
 		default:
 			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -17623,24 +18217,21 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:Opentype")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Opentype4Create:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Mode")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Openflag4:How.Createattrs.Attrmask")
@@ -17649,8 +18240,7 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Openflag4:How.Createattrs.AttrVals")
@@ -17688,17 +18278,6 @@ func (v *Openflag4) ResetXDR() {
 	v.Opentype = 0
 }
 
-// LimitBy4 is enum limit_by4.
-//
-// Next definitions used for OPEN delegation
-type LimitBy4 int32
-
-// The enumerators of LimitBy4.
-const (
-	LimitBy4Size   LimitBy4 = 1 // NFS_LIMIT_SIZE
-	LimitBy4Blocks LimitBy4 = 2 // NFS_LIMIT_BLOCKS
-)
-
 // String returns the enumerator's XDR name, or the number.
 func (v LimitBy4) String() string {
 	switch v {
@@ -17714,11 +18293,6 @@ func (v LimitBy4) String() string {
 func (v LimitBy4) Valid() bool {
 	return 1 <= v && v <= 2
 }
-
-// The extent of LimitBy4.
-const (
-	LimitBy4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *LimitBy4) XDRSize() int {
@@ -17787,14 +18361,13 @@ func (v *LimitBy4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *LimitBy4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.LimitBy4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.LimitBy4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -17804,12 +18377,11 @@ func (v *LimitBy4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.LimitBy4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
+	enum := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LimitBy4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -17819,8 +18391,7 @@ func (v *LimitBy4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.LimitBy4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
+	enum := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.LimitBy4:")
 	}
@@ -17830,19 +18401,8 @@ func (v *LimitBy4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *LimitBy4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// NFSModifiedLimit4 is struct nfs_modified_limit4.
-type NFSModifiedLimit4 struct {
-	NumBlocks     uint32
-	BytesPerBlock uint32
-}
-
-// The extent of NFSModifiedLimit4.
-const (
-	NFSModifiedLimit4FixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSModifiedLimit4) XDRSize() int {
@@ -17947,18 +18507,6 @@ func (v *NFSModifiedLimit4) ResetXDR() {
 	v.NumBlocks = 0
 	v.BytesPerBlock = 0
 }
-
-// NFSSpaceLimit4 is union nfs_space_limit4.
-type NFSSpaceLimit4 struct {
-	Limitby   LimitBy4          // selects the arm
-	Filesize  uint64            // where Limitby is LimitBy4Size
-	ModBlocks NFSModifiedLimit4 // where Limitby is LimitBy4Blocks
-}
-
-// The extent of NFSSpaceLimit4.
-const (
-	NFSSpaceLimit4FixedSize = 12 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSSpaceLimit4) XDRSize() int {
@@ -18066,8 +18614,7 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
 	}
-	w := b[off : off+4 : off+4]
-	kind := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
+	kind := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Limitby {
 		switch v.Limitby {
@@ -18083,8 +18630,7 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSSpaceLimit4:Filesize")
 		}
-		w := b[off : off+8 : off+8]
-		v.Filesize = binary.BigEndian.Uint64(w[0:8])
+		v.Filesize = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 		off += 8
 	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
@@ -18108,8 +18654,7 @@ func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
 	}
-	w := b[off : off+4 : off+4]
-	kind := LimitBy4(binary.BigEndian.Uint32(w[0:4]))
+	kind := LimitBy4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case LimitBy4Size:
@@ -18142,16 +18687,6 @@ func (v *NFSSpaceLimit4) ResetXDR() {
 	v.Limitby = 0
 }
 
-// OpenDelegationType4 is enum open_delegation_type4.
-type OpenDelegationType4 int32
-
-// The enumerators of OpenDelegationType4.
-const (
-	OpenDelegationType4None  OpenDelegationType4 = 0 // OPEN_DELEGATE_NONE
-	OpenDelegationType4Read  OpenDelegationType4 = 1 // OPEN_DELEGATE_READ
-	OpenDelegationType4Write OpenDelegationType4 = 2 // OPEN_DELEGATE_WRITE
-)
-
 // String returns the enumerator's XDR name, or the number.
 func (v OpenDelegationType4) String() string {
 	switch v {
@@ -18169,11 +18704,6 @@ func (v OpenDelegationType4) String() string {
 func (v OpenDelegationType4) Valid() bool {
 	return uint32(v) <= 2
 }
-
-// The extent of OpenDelegationType4.
-const (
-	OpenDelegationType4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenDelegationType4) XDRSize() int {
@@ -18242,14 +18772,13 @@ func (v *OpenDelegationType4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenDelegationType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.OpenDelegationType4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenDelegationType4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -18259,12 +18788,11 @@ func (v *OpenDelegationType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDelegationType4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+	enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDelegationType4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -18274,8 +18802,7 @@ func (v *OpenDelegationType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDelegationType4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+	enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenDelegationType4:")
 	}
@@ -18285,19 +18812,8 @@ func (v *OpenDelegationType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *OpenDelegationType4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// OpenClaimType4 is enum open_claim_type4.
-type OpenClaimType4 int32
-
-// The enumerators of OpenClaimType4.
-const (
-	OpenClaimType4Null         OpenClaimType4 = 0 // CLAIM_NULL
-	OpenClaimType4Previous     OpenClaimType4 = 1 // CLAIM_PREVIOUS
-	OpenClaimType4DelegateCur  OpenClaimType4 = 2 // CLAIM_DELEGATE_CUR
-	OpenClaimType4DelegatePrev OpenClaimType4 = 3 // CLAIM_DELEGATE_PREV
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v OpenClaimType4) String() string {
@@ -18318,11 +18834,6 @@ func (v OpenClaimType4) String() string {
 func (v OpenClaimType4) Valid() bool {
 	return uint32(v) <= 3
 }
-
-// The extent of OpenClaimType4.
-const (
-	OpenClaimType4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenClaimType4) XDRSize() int {
@@ -18391,14 +18902,13 @@ func (v *OpenClaimType4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenClaimType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.OpenClaimType4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenClaimType4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -18408,12 +18918,11 @@ func (v *OpenClaimType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenClaimType4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+	enum := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaimType4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -18423,8 +18932,7 @@ func (v *OpenClaimType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenClaimType4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+	enum := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaimType4:")
 	}
@@ -18434,20 +18942,8 @@ func (v *OpenClaimType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *OpenClaimType4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// OpenClaimDelegateCur4 is struct open_claim_delegate_cur4.
-type OpenClaimDelegateCur4 struct {
-	DelegateStateid Stateid4
-	File            Component4
-}
-
-// The extent of OpenClaimDelegateCur4, which has no largest size below 2 GiB.
-const (
-	OpenClaimDelegateCur4MinSize       = 20 // bytes on the wire, at least
-	OpenClaimDelegateCur4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenClaimDelegateCur4) XDRSize() int {
@@ -18518,8 +19014,8 @@ func (v *OpenClaimDelegateCur4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.File)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.File)), 4294967295, "nfs4.OpenClaimDelegateCur4:File")
+	if uint64(len(v.File)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaimDelegateCur4:File")
 	}
 	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.File))) {
 		return 0, xdr.Full()
@@ -18577,25 +19073,6 @@ func (v *OpenClaimDelegateCur4) ResetXDR() {
 	v.DelegateStateid.ResetXDR()
 	v.File = nil
 }
-
-// OpenClaim4 is union open_claim4.
-type OpenClaim4 struct {
-	Claim OpenClaimType4 // selects the arm
-	// CURRENT_FH: directory
-	File Component4 // where Claim is OpenClaimType4Null
-	// CURRENT_FH: file being reclaimed
-	DelegateType OpenDelegationType4 // where Claim is OpenClaimType4Previous
-	// CURRENT_FH: directory
-	DelegateCurInfo OpenClaimDelegateCur4 // where Claim is OpenClaimType4DelegateCur
-	// CURRENT_FH: directory
-	FileDelegatePrev Component4 // where Claim is OpenClaimType4DelegatePrev
-}
-
-// The extent of OpenClaim4, which has no largest size below 2 GiB.
-const (
-	OpenClaim4MinSize       = 8 // bytes on the wire, at least
-	OpenClaim4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenClaim4) XDRSize() int {
@@ -18680,8 +19157,8 @@ func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
 func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Claim {
 	case OpenClaimType4Null:
-		if uint64(len(v.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.File)), 4294967295, "nfs4.OpenClaim4:File")
+		if uint64(len(v.File)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaim4:File")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.File))) {
 			return 0, xdr.Full()
@@ -18703,8 +19180,8 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.DelegateType))
 		off += 8
 	case OpenClaimType4DelegateCur:
-		if uint64(len(v.DelegateCurInfo.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.DelegateCurInfo.File)), 4294967295, "nfs4.OpenClaim4:DelegateCurInfo.File")
+		if uint64(len(v.DelegateCurInfo.File)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.DelegateCurInfo.File)), math.MaxUint32, "nfs4.OpenClaim4:DelegateCurInfo.File")
 		}
 		if xdr.Lacks(b, off, 24+xdr.Padded(len(v.DelegateCurInfo.File))) {
 			return 0, xdr.Full()
@@ -18717,8 +19194,8 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 24
 		off = xdr.PutOpaque(b, off, v.DelegateCurInfo.File)
 	case OpenClaimType4DelegatePrev:
-		if uint64(len(v.FileDelegatePrev)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FileDelegatePrev)), 4294967295, "nfs4.OpenClaim4:FileDelegatePrev")
+		if uint64(len(v.FileDelegatePrev)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FileDelegatePrev)), math.MaxUint32, "nfs4.OpenClaim4:FileDelegatePrev")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.FileDelegatePrev))) {
 			return 0, xdr.Full()
@@ -18742,8 +19219,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
 	}
-	w := b[off : off+4 : off+4]
-	kind := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+	kind := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Claim {
 		switch v.Claim {
@@ -18763,8 +19239,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:File")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenClaim4:File")
@@ -18778,8 +19253,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
 		}
-		w := b[off : off+4 : off+4]
-		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:DelegateType")
 		}
@@ -18806,8 +19280,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:FileDelegatePrev")
 		}
-		w := b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OpenClaim4:FileDelegatePrev")
@@ -18831,16 +19304,14 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
 	}
-	w := b[off : off+4 : off+4]
-	kind := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+	kind := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case OpenClaimType4Null:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:File")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.OpenClaim4:File")
@@ -18853,8 +19324,7 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:DelegateType")
 		}
-		w := b[off : off+4 : off+4]
-		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.OpenClaim4:DelegateType")
 		}
@@ -18877,8 +19347,7 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.OpenClaim4:FileDelegatePrev")
 		}
-		w := b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.OpenClaim4:FileDelegatePrev")
@@ -18910,24 +19379,6 @@ func (v *OpenClaim4) ResetXDR() {
 	}
 	v.Claim = 0
 }
-
-// Open4Args is struct OPEN4args.
-//
-// OPEN: Open a file, potentially receiving an open delegation
-type Open4Args struct {
-	Seqid       Seqid4
-	ShareAccess uint32
-	ShareDeny   uint32
-	Owner       OpenOwner4
-	Openhow     Openflag4
-	Claim       OpenClaim4
-}
-
-// The extent of Open4Args, which has no largest size below 2 GiB.
-const (
-	Open4ArgsMinSize       = 36 // bytes on the wire, at least
-	Open4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Open4Args) XDRSize() int {
@@ -19038,15 +19489,14 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Owner.Owner)))
 	off += 24
 	off = xdr.PutOpaque(b, off, v.Owner.Owner)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.Opentype))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Openhow.Opentype))
 	off += 4
 	switch v.Openhow.Opentype {
 	case Opentype4Create:
 		switch v.Openhow.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
-			if uint64(len(v.Openhow.How.Createattrs.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
+			if uint64(len(v.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
@@ -19055,23 +19505,21 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.How.Mode))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Openhow.How.Createattrs.Attrmask)))
 			off += 8
-			s := v.Openhow.How.Createattrs.Attrmask[:]
+			s := v.Openhow.How.Createattrs.Attrmask
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s[i])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
-			if uint64(len(v.Openhow.How.Createattrs.AttrVals)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.AttrVals)), 4294967295, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
+			if uint64(len(v.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))) {
 				return 0, xdr.Full()
 			}
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Openhow.How.Createattrs.AttrVals)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Openhow.How.Createattrs.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Openhow.How.Createattrs.AttrVals)
 		case Createmode4Exclusive4:
@@ -19095,8 +19543,8 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	}
 	switch v.Claim.Claim {
 	case OpenClaimType4Null:
-		if uint64(len(v.Claim.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.File)), 4294967295, "nfs4.Open4Args:Claim.File")
+		if uint64(len(v.Claim.File)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.File)), math.MaxUint32, "nfs4.Open4Args:Claim.File")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Claim.File))) {
 			return 0, xdr.Full()
@@ -19118,8 +19566,8 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Claim.DelegateType))
 		off += 8
 	case OpenClaimType4DelegateCur:
-		if uint64(len(v.Claim.DelegateCurInfo.File)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
+		if uint64(len(v.Claim.DelegateCurInfo.File)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
 		}
 		if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Claim.DelegateCurInfo.File))) {
 			return 0, xdr.Full()
@@ -19132,8 +19580,8 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 24
 		off = xdr.PutOpaque(b, off, v.Claim.DelegateCurInfo.File)
 	case OpenClaimType4DelegatePrev:
-		if uint64(len(v.Claim.FileDelegatePrev)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.FileDelegatePrev)), 4294967295, "nfs4.Open4Args:Claim.FileDelegatePrev")
+		if uint64(len(v.Claim.FileDelegatePrev)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.FileDelegatePrev)), math.MaxUint32, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Claim.FileDelegatePrev))) {
 			return 0, xdr.Full()
@@ -19179,8 +19627,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
 	}
-	w = b[off : off+4 : off+4]
-	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Openhow.Opentype {
 		switch v.Openhow.Opentype {
@@ -19195,8 +19642,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Openhow.How.Mode {
 			switch v.Openhow.How.Mode {
@@ -19212,8 +19658,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
@@ -19221,17 +19666,15 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Openhow.How.Createattrs.Attrmask, int(n2), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
-			s := v.Openhow.How.Createattrs.Attrmask[:]
+			s := v.Openhow.How.Createattrs.Attrmask
 			for i := range s {
-				w := b[off : off+4 : off+4]
-				s[i] = binary.BigEndian.Uint32(w[0:4])
+				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
@@ -19245,8 +19688,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
 			}
-			w := b[off : off+8 : off+8]
-			v.Openhow.How.Createverf = [8]byte(w[0:8])
+			v.Openhow.How.Createverf = [8]byte(b[off : off+8 : off+8])
 			off += 8
 		default:
 			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -19262,8 +19704,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
 	}
-	w = b[off : off+4 : off+4]
-	kind3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+	kind3 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind3 != v.Claim.Claim {
 		switch v.Claim.Claim {
@@ -19283,8 +19724,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.File")
 		}
-		w := b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Open4Args:Claim.File")
@@ -19298,8 +19738,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
 		}
-		w := b[off : off+4 : off+4]
-		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
@@ -19326,8 +19765,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
-		w := b[off : off+4 : off+4]
-		n6 := binary.BigEndian.Uint32(w[0:4])
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.Open4Args:Claim.FileDelegatePrev")
@@ -19367,24 +19805,21 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.Opentype")
 	}
-	w = b[off : off+4 : off+4]
-	kind := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Opentype4Create:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Mode")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
@@ -19393,8 +19828,7 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
@@ -19422,16 +19856,14 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.Claim")
 	}
-	w = b[off : off+4 : off+4]
-	kind3 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+	kind3 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind3 {
 	case OpenClaimType4Null:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.File")
 		}
-		w := b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.Open4Args:Claim.File")
@@ -19444,8 +19876,7 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.DelegateType")
 		}
-		w := b[off : off+4 : off+4]
-		enum := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		enum := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Open4Args:Claim.DelegateType")
 		}
@@ -19468,8 +19899,7 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Args:Claim.FileDelegatePrev")
 		}
-		w := b[off : off+4 : off+4]
-		n6 := binary.BigEndian.Uint32(w[0:4])
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.Open4Args:Claim.FileDelegatePrev")
@@ -19496,19 +19926,6 @@ func (v *Open4Args) ResetXDR() {
 	v.Openhow.ResetXDR()
 	v.Claim.ResetXDR()
 }
-
-// OpenReadDelegation4 is struct open_read_delegation4.
-type OpenReadDelegation4 struct {
-	Stateid     Stateid4 // Stateid for delegation
-	Recall      bool     // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
-	Permissions Nfsace4  // Defines users who don't need an ACCESS call to open for read.
-}
-
-// The extent of OpenReadDelegation4, which has no largest size below 2 GiB.
-const (
-	OpenReadDelegation4MinSize       = 36 // bytes on the wire, at least
-	OpenReadDelegation4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenReadDelegation4) XDRSize() int {
@@ -19579,8 +19996,8 @@ func (v *OpenReadDelegation4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Permissions.Who)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Permissions.Who)), 4294967295, "nfs4.OpenReadDelegation4:Permissions.Who")
+	if uint64(len(v.Permissions.Who)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenReadDelegation4:Permissions.Who")
 	}
 	if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Permissions.Who))) {
 		return 0, xdr.Full()
@@ -19655,20 +20072,6 @@ func (v *OpenReadDelegation4) ResetXDR() {
 	v.Recall = false
 	v.Permissions.ResetXDR()
 }
-
-// OpenWriteDelegation4 is struct open_write_delegation4.
-type OpenWriteDelegation4 struct {
-	Stateid     Stateid4       // Stateid for delegation
-	Recall      bool           // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
-	SpaceLimit  NFSSpaceLimit4 // Defines condition that the client must check to determine whether the file needs to be flushed to the server on close.
-	Permissions Nfsace4        // Defines users who don't need an ACCESS call as part of a delegated open.
-}
-
-// The extent of OpenWriteDelegation4, which has no largest size below 2 GiB.
-const (
-	OpenWriteDelegation4MinSize       = 48 // bytes on the wire, at least
-	OpenWriteDelegation4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenWriteDelegation4) XDRSize() int {
@@ -19753,8 +20156,7 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint64(w[0:8], v.SpaceLimit.Filesize)
+		binary.BigEndian.PutUint64(b[off:off+8:off+8], v.SpaceLimit.Filesize)
 		off += 8
 	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
@@ -19770,8 +20172,8 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 		}
 		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
 	}
-	if uint64(len(v.Permissions.Who)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Permissions.Who)), 4294967295, "nfs4.OpenWriteDelegation4:Permissions.Who")
+	if uint64(len(v.Permissions.Who)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenWriteDelegation4:Permissions.Who")
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Permissions.Who))) {
 		return 0, xdr.Full()
@@ -19815,8 +20217,7 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.OpenWriteDelegation4:SpaceLimit.Filesize")
 		}
-		w := b[off : off+8 : off+8]
-		v.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
+		v.SpaceLimit.Filesize = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 		off += 8
 	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
@@ -19905,19 +20306,6 @@ func (v *OpenWriteDelegation4) ResetXDR() {
 	v.Permissions.ResetXDR()
 }
 
-// OpenDelegation4 is union open_delegation4.
-type OpenDelegation4 struct {
-	DelegationType OpenDelegationType4   // selects the arm
-	Read           OpenReadDelegation4   // where DelegationType is OpenDelegationType4Read
-	Write          *OpenWriteDelegation4 // where DelegationType is OpenDelegationType4Write
-}
-
-// The extent of OpenDelegation4, which has no largest size below 2 GiB.
-const (
-	OpenDelegation4MinSize       = 4 // bytes on the wire, at least
-	OpenDelegation4Amplification = 2 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenDelegation4) XDRSize() int {
 	n := 4
@@ -20002,12 +20390,11 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.DelegationType))
 		off += 4
 	case OpenDelegationType4Read:
-		if uint64(len(v.Read.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Read.Permissions.Who)), 4294967295, "nfs4.OpenDelegation4:Read.Permissions.Who")
+		if uint64(len(v.Read.Permissions.Who)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Read.Permissions.Who)), math.MaxUint32, "nfs4.OpenDelegation4:Read.Permissions.Who")
 		}
 		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Read.Permissions.Who))) {
 			return 0, xdr.Full()
@@ -20042,8 +20429,7 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			binary.BigEndian.PutUint64(w[0:8], v.Write.SpaceLimit.Filesize)
+			binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Write.SpaceLimit.Filesize)
 			off += 8
 		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
@@ -20059,8 +20445,8 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
 		}
-		if uint64(len(v.Write.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Write.Permissions.Who)), 4294967295, "nfs4.OpenDelegation4:Write.Permissions.Who")
+		if uint64(len(v.Write.Permissions.Who)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Write.Permissions.Who)), math.MaxUint32, "nfs4.OpenDelegation4:Write.Permissions.Who")
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Write.Permissions.Who))) {
 			return 0, xdr.Full()
@@ -20087,8 +20473,7 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
 	}
-	w := b[off : off+4 : off+4]
-	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.DelegationType {
 		switch v.DelegationType {
@@ -20160,8 +20545,7 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.OpenDelegation4:Write.SpaceLimit.Filesize")
 			}
-			w := b[off : off+8 : off+8]
-			v.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
+			v.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 			off += 8
 		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
@@ -20208,8 +20592,7 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
 	}
-	w := b[off : off+4 : off+4]
-	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case OpenDelegationType4None:
@@ -20295,21 +20678,6 @@ func (v *OpenDelegation4) ResetXDR() {
 	v.DelegationType = 0
 }
 
-// Open4Resok is struct OPEN4resok.
-type Open4Resok struct {
-	Stateid    Stateid4        // Stateid for open
-	Cinfo      ChangeInfo4     // Directory change info
-	Rflags     uint32          // Result flags
-	Attrset    Bitmap4         // attribute set for create
-	Delegation OpenDelegation4 // Info on any open delegation
-}
-
-// The extent of Open4Resok, which has no largest size below 2 GiB.
-const (
-	Open4ResokMinSize       = 48 // bytes on the wire, at least
-	Open4ResokAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Open4Resok) XDRSize() int {
 	n := 48
@@ -20390,8 +20758,8 @@ func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Attrset)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), 4294967295, "nfs4.Open4Resok:Attrset")
+	if uint64(len(v.Attrset)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Open4Resok:Attrset")
 	}
 	if xdr.Lacks(b, off, 44) {
 		return 0, xdr.Full()
@@ -20405,13 +20773,12 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	binary.BigEndian.PutUint32(w[36:40], v.Rflags)
 	binary.BigEndian.PutUint32(w[40:44], uint32(len(v.Attrset)))
 	off += 44
-	s := v.Attrset[:]
+	s := v.Attrset
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	switch v.Delegation.DelegationType {
@@ -20419,12 +20786,11 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Delegation.DelegationType))
 		off += 4
 	case OpenDelegationType4Read:
-		if uint64(len(v.Delegation.Read.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
+		if uint64(len(v.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
 		}
 		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Delegation.Read.Permissions.Who))) {
 			return 0, xdr.Full()
@@ -20459,8 +20825,7 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			binary.BigEndian.PutUint64(w[0:8], v.Delegation.Write.SpaceLimit.Filesize)
+			binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Delegation.Write.SpaceLimit.Filesize)
 			off += 8
 		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
@@ -20476,8 +20841,8 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 			}
 			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
 		}
-		if uint64(len(v.Delegation.Write.Permissions.Who)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Delegation.Write.Permissions.Who)), 4294967295, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
+		if uint64(len(v.Delegation.Write.Permissions.Who)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Delegation.Write.Permissions.Who))) {
 			return 0, xdr.Full()
@@ -20523,17 +20888,15 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Attrset, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Open4Resok:Attrset")
 	}
-	s := v.Attrset[:]
+	s := v.Attrset
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
-	w = b[off : off+4 : off+4]
-	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Delegation.DelegationType {
 		switch v.Delegation.DelegationType {
@@ -20605,8 +20968,7 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Filesize")
 			}
-			w := b[off : off+8 : off+8]
-			v.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
+			v.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 			off += 8
 		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
@@ -20667,8 +21029,7 @@ func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Resok:Delegation.DelegationType")
 	}
-	w = b[off : off+4 : off+4]
-	kind := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+	kind := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case OpenDelegationType4None:
@@ -20748,19 +21109,6 @@ func (v *Open4Resok) ResetXDR() {
 	v.Attrset = v.Attrset[:0]
 	v.Delegation.ResetXDR()
 }
-
-// Open4Res is union OPEN4res.
-type Open4Res struct {
-	Status Nfsstat4 // selects the arm
-	// CURRENT_FH: opened file
-	Resok4 *Open4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Open4Res, which has no largest size below 2 GiB.
-const (
-	Open4ResMinSize       = 4 // bytes on the wire, at least
-	Open4ResAmplification = 3 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Open4Res) XDRSize() int {
@@ -20854,8 +21202,8 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if v.Resok4 == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4")
 		}
-		if uint64(len(v.Resok4.Attrset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+44, uint64(len(v.Resok4.Attrset)), 4294967295, "nfs4.Open4Res:Resok4.Attrset")
+		if uint64(len(v.Resok4.Attrset)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+44, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Open4Res:Resok4.Attrset")
 		}
 		if xdr.Lacks(b, off, 48) {
 			return 0, xdr.Full()
@@ -20870,13 +21218,12 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[40:44], v.Resok4.Rflags)
 		binary.BigEndian.PutUint32(w[44:48], uint32(len(v.Resok4.Attrset)))
 		off += 48
-		s := v.Resok4.Attrset[:]
+		s := v.Resok4.Attrset
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s[i])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 		switch v.Resok4.Delegation.DelegationType {
@@ -20884,12 +21231,11 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Resok4.Delegation.DelegationType))
 			off += 4
 		case OpenDelegationType4Read:
-			if uint64(len(v.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
+			if uint64(len(v.Resok4.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
 			}
 			if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))) {
 				return 0, xdr.Full()
@@ -20924,8 +21270,7 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+8 : off+8]
-				binary.BigEndian.PutUint64(w[0:8], v.Resok4.Delegation.Write.SpaceLimit.Filesize)
+				binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Resok4.Delegation.Write.SpaceLimit.Filesize)
 				off += 8
 			case LimitBy4Blocks:
 				if xdr.Lacks(b, off, 8) {
@@ -20941,8 +21286,8 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				}
 				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
 			}
-			if uint64(len(v.Resok4.Delegation.Write.Permissions.Who)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Resok4.Delegation.Write.Permissions.Who)), 4294967295, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
+			if uint64(len(v.Resok4.Delegation.Write.Permissions.Who)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Resok4.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
 			}
 			if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Resok4.Delegation.Write.Permissions.Who))) {
 				return 0, xdr.Full()
@@ -20967,8 +21312,7 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -20980,8 +21324,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -21020,17 +21363,15 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Resok4.Attrset, int(n), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Open4Res:Resok4.Attrset")
 		}
-		s := v.Resok4.Attrset[:]
+		s := v.Resok4.Attrset
 		for i := range s {
-			w := b[off : off+4 : off+4]
-			s[i] = binary.BigEndian.Uint32(w[0:4])
+			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
-		w = b[off : off+4 : off+4]
-		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Resok4.Delegation.DelegationType {
 			switch v.Resok4.Delegation.DelegationType {
@@ -21102,8 +21443,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Short(b, off, 8, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Filesize")
 				}
-				w := b[off : off+8 : off+8]
-				v.Resok4.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
+				v.Resok4.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 				off += 8
 			case LimitBy4Blocks:
 				if xdr.Lacks(b, off, 8) {
@@ -21155,8 +21495,7 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -21177,8 +21516,7 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
 		}
-		w = b[off : off+4 : off+4]
-		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case OpenDelegationType4None:
@@ -21267,17 +21605,6 @@ func (v *Open4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// Openattr4Args is struct OPENATTR4args.
-type Openattr4Args struct {
-	// CURRENT_FH: object
-	Createdir bool
-}
-
-// The extent of Openattr4Args.
-const (
-	Openattr4ArgsFixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Openattr4Args) XDRSize() int {
 	return 4
@@ -21348,8 +21675,7 @@ func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Createdir))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Createdir))
 	off += 4
 	return off, nil
 }
@@ -21359,8 +21685,7 @@ func (v *Openattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Openattr4Args:Createdir")
 	}
@@ -21374,8 +21699,7 @@ func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Openattr4Args:Createdir")
 	}
@@ -21387,17 +21711,6 @@ func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *Openattr4Args) ResetXDR() {
 	v.Createdir = false
 }
-
-// Openattr4Res is struct OPENATTR4res.
-type Openattr4Res struct {
-	// CURRENT_FH: named attr directory
-	Status Nfsstat4
-}
-
-// The extent of Openattr4Res.
-const (
-	Openattr4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Openattr4Res) XDRSize() int {
@@ -21472,8 +21785,7 @@ func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -21483,8 +21795,7 @@ func (v *Openattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openattr4Res:Status")
 	}
@@ -21498,8 +21809,7 @@ func (v *Openattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Openattr4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Openattr4Res:Status")
 	}
@@ -21511,18 +21821,6 @@ func (v *Openattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Openattr4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// OpenConfirm4Args is struct OPEN_CONFIRM4args.
-type OpenConfirm4Args struct {
-	// CURRENT_FH: opened file
-	OpenStateid Stateid4
-	Seqid       Seqid4
-}
-
-// The extent of OpenConfirm4Args.
-const (
-	OpenConfirm4ArgsFixedSize = 20 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenConfirm4Args) XDRSize() int {
@@ -21630,16 +21928,6 @@ func (v *OpenConfirm4Args) ResetXDR() {
 	v.Seqid = 0
 }
 
-// OpenConfirm4Resok is struct OPEN_CONFIRM4resok.
-type OpenConfirm4Resok struct {
-	OpenStateid Stateid4
-}
-
-// The extent of OpenConfirm4Resok.
-const (
-	OpenConfirm4ResokFixedSize = 16 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenConfirm4Resok) XDRSize() int {
 	return 16
@@ -21743,18 +22031,6 @@ func (v *OpenConfirm4Resok) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 }
 
-// OpenConfirm4Res is union OPEN_CONFIRM4res.
-type OpenConfirm4Res struct {
-	Status Nfsstat4          // selects the arm
-	Resok4 OpenConfirm4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of OpenConfirm4Res.
-const (
-	OpenConfirm4ResMinSize = 4  // bytes on the wire, at least
-	OpenConfirm4ResMaxSize = 20 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenConfirm4Res) XDRSize() int {
 	n := 4
@@ -21845,8 +22121,7 @@ func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -21857,8 +22132,7 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -21890,8 +22164,7 @@ func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -21916,20 +22189,6 @@ func (v *OpenConfirm4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// OpenDowngrade4Args is struct OPEN_DOWNGRADE4args.
-type OpenDowngrade4Args struct {
-	// CURRENT_FH: opened file
-	OpenStateid Stateid4
-	Seqid       Seqid4
-	ShareAccess uint32
-	ShareDeny   uint32
-}
-
-// The extent of OpenDowngrade4Args.
-const (
-	OpenDowngrade4ArgsFixedSize = 28 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenDowngrade4Args) XDRSize() int {
@@ -22043,16 +22302,6 @@ func (v *OpenDowngrade4Args) ResetXDR() {
 	v.ShareDeny = 0
 }
 
-// OpenDowngrade4Resok is struct OPEN_DOWNGRADE4resok.
-type OpenDowngrade4Resok struct {
-	OpenStateid Stateid4
-}
-
-// The extent of OpenDowngrade4Resok.
-const (
-	OpenDowngrade4ResokFixedSize = 16 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenDowngrade4Resok) XDRSize() int {
 	return 16
@@ -22156,18 +22405,6 @@ func (v *OpenDowngrade4Resok) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 }
 
-// OpenDowngrade4Res is union OPEN_DOWNGRADE4res.
-type OpenDowngrade4Res struct {
-	Status Nfsstat4            // selects the arm
-	Resok4 OpenDowngrade4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of OpenDowngrade4Res.
-const (
-	OpenDowngrade4ResMinSize = 4  // bytes on the wire, at least
-	OpenDowngrade4ResMaxSize = 20 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenDowngrade4Res) XDRSize() int {
 	n := 4
@@ -22258,8 +22495,7 @@ func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -22270,8 +22506,7 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -22303,8 +22538,7 @@ func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -22329,18 +22563,6 @@ func (v *OpenDowngrade4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Putfh4Args is struct PUTFH4args.
-type Putfh4Args struct {
-	Object NFSFh4
-}
-
-// The extent of Putfh4Args.
-const (
-	Putfh4ArgsMinSize       = 4   // bytes on the wire, at least
-	Putfh4ArgsMaxSize       = 132 // bytes on the wire, at most
-	Putfh4ArgsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Putfh4Args) XDRSize() int {
@@ -22417,8 +22639,7 @@ func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Object))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Object)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Object)
 	return off, nil
@@ -22429,8 +22650,7 @@ func (v *Putfh4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Args:Object")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Putfh4Args:Object")
@@ -22451,8 +22671,7 @@ func (v *Putfh4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Args:Object")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.Putfh4Args:Object")
@@ -22471,17 +22690,6 @@ func (v *Putfh4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Putfh4Args) ResetXDR() {
 	v.Object = nil
 }
-
-// Putfh4Res is struct PUTFH4res.
-type Putfh4Res struct {
-	// CURRENT_FH:
-	Status Nfsstat4
-}
-
-// The extent of Putfh4Res.
-const (
-	Putfh4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Putfh4Res) XDRSize() int {
@@ -22556,8 +22764,7 @@ func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -22567,8 +22774,7 @@ func (v *Putfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putfh4Res:Status")
 	}
@@ -22582,8 +22788,7 @@ func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putfh4Res:Status")
 	}
@@ -22595,17 +22800,6 @@ func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Putfh4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Putpubfh4Res is struct PUTPUBFH4res.
-type Putpubfh4Res struct {
-	// CURRENT_FH: public fh
-	Status Nfsstat4
-}
-
-// The extent of Putpubfh4Res.
-const (
-	Putpubfh4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Putpubfh4Res) XDRSize() int {
@@ -22680,8 +22874,7 @@ func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -22691,8 +22884,7 @@ func (v *Putpubfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putpubfh4Res:Status")
 	}
@@ -22706,8 +22898,7 @@ func (v *Putpubfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putpubfh4Res:Status")
 	}
@@ -22719,17 +22910,6 @@ func (v *Putpubfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Putpubfh4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Putrootfh4Res is struct PUTROOTFH4res.
-type Putrootfh4Res struct {
-	// CURRENT_FH: root fh
-	Status Nfsstat4
-}
-
-// The extent of Putrootfh4Res.
-const (
-	Putrootfh4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Putrootfh4Res) XDRSize() int {
@@ -22804,8 +22984,7 @@ func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -22815,8 +22994,7 @@ func (v *Putrootfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putrootfh4Res:Status")
 	}
@@ -22830,8 +23008,7 @@ func (v *Putrootfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Putrootfh4Res:Status")
 	}
@@ -22843,19 +23020,6 @@ func (v *Putrootfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *Putrootfh4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Read4Args is struct READ4args.
-type Read4Args struct {
-	// CURRENT_FH: file
-	Stateid Stateid4
-	Offset  Offset4
-	Count   Count4
-}
-
-// The extent of Read4Args.
-const (
-	Read4ArgsFixedSize = 28 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Read4Args) XDRSize() int {
@@ -22966,18 +23130,6 @@ func (v *Read4Args) ResetXDR() {
 	v.Count = 0
 }
 
-// Read4Resok is struct READ4resok.
-type Read4Resok struct {
-	EOF  bool
-	Data []byte
-}
-
-// The extent of Read4Resok, which has no largest size below 2 GiB.
-const (
-	Read4ResokMinSize       = 8 // bytes on the wire, at least
-	Read4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Read4Resok) XDRSize() int {
 	n := 8
@@ -23047,8 +23199,8 @@ func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Data)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 4294967295, "nfs4.Read4Resok:Data")
+	if uint64(len(v.Data)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "nfs4.Read4Resok:Data")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
 		return 0, xdr.Full()
@@ -23112,18 +23264,6 @@ func (v *Read4Resok) ResetXDR() {
 	v.EOF = false
 	v.Data = nil
 }
-
-// Read4Res is union READ4res.
-type Read4Res struct {
-	Status Nfsstat4   // selects the arm
-	Resok4 Read4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Read4Res, which has no largest size below 2 GiB.
-const (
-	Read4ResMinSize       = 4 // bytes on the wire, at least
-	Read4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Read4Res) XDRSize() int {
@@ -23201,8 +23341,8 @@ func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
 func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case Nfsstat4OK:
-		if uint64(len(v.Resok4.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Resok4.Data)), 4294967295, "nfs4.Read4Res:Resok4.Data")
+		if uint64(len(v.Resok4.Data)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Resok4.Data)), math.MaxUint32, "nfs4.Read4Res:Resok4.Data")
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Resok4.Data))) {
 			return 0, xdr.Full()
@@ -23220,8 +23360,7 @@ func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -23232,8 +23371,7 @@ func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Read4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -23277,8 +23415,7 @@ func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Read4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -23316,22 +23453,6 @@ func (v *Read4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Readdir4Args is struct READDIR4args.
-type Readdir4Args struct {
-	// CURRENT_FH: directory
-	Cookie      NFSCookie4
-	Cookieverf  Verifier4
-	Dircount    Count4
-	Maxcount    Count4
-	AttrRequest Bitmap4
-}
-
-// The extent of Readdir4Args, which has no largest size below 2 GiB.
-const (
-	Readdir4ArgsMinSize       = 28 // bytes on the wire, at least
-	Readdir4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Readdir4Args) XDRSize() int {
@@ -23402,8 +23523,8 @@ func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.AttrRequest)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), 4294967295, "nfs4.Readdir4Args:AttrRequest")
+	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Readdir4Args:AttrRequest")
 	}
 	if xdr.Lacks(b, off, 28) {
 		return 0, xdr.Full()
@@ -23415,13 +23536,12 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.Maxcount))
 	binary.BigEndian.PutUint32(w[24:28], uint32(len(v.AttrRequest)))
 	off += 28
-	s := v.AttrRequest[:]
+	s := v.AttrRequest
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -23446,10 +23566,9 @@ func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.AttrRequest, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Readdir4Args:AttrRequest")
 	}
-	s := v.AttrRequest[:]
+	s := v.AttrRequest
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -23478,19 +23597,6 @@ func (v *Readdir4Args) ResetXDR() {
 	v.Maxcount = 0
 	v.AttrRequest = v.AttrRequest[:0]
 }
-
-// Entry4 is one element of the linked list of struct entry4, without the pointer to the next.
-type Entry4 struct {
-	Cookie NFSCookie4
-	Name   Component4
-	Attrs  Fattr4
-}
-
-// The extent of Entry4, which has no largest size below 2 GiB.
-const (
-	Entry4MinSize       = 20 // bytes on the wire, at least
-	Entry4Amplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Entry4) XDRSize() int {
@@ -23563,11 +23669,11 @@ func (v *Entry4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Name)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 4294967295, "nfs4.Entry4:Name")
+	if uint64(len(v.Name)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs4.Entry4:Name")
 	}
-	if uint64(len(v.Attrs.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Attrs.Attrmask)), 4294967295, "nfs4.Entry4:Attrs.Attrmask")
+	if uint64(len(v.Attrs.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Attrs.Attrmask)), math.MaxUint32, "nfs4.Entry4:Attrs.Attrmask")
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
 		return 0, xdr.Full()
@@ -23577,26 +23683,23 @@ func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Name)))
 	off += 12
 	off = xdr.PutOpaque(b, off, v.Name)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Attrs.Attrmask)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.Attrmask)))
 	off += 4
-	s := v.Attrs.Attrmask[:]
+	s := v.Attrs.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.Attrs.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), 4294967295, "nfs4.Entry4:Attrs.AttrVals")
+	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs4.Entry4:Attrs.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Attrs.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Attrs.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Attrs.AttrVals)
 	return off, nil
@@ -23623,8 +23726,7 @@ func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Entry4:Attrs.Attrmask")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Entry4:Attrs.Attrmask")
@@ -23632,17 +23734,15 @@ func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Attrs.Attrmask, int(n2), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Entry4:Attrs.Attrmask")
 	}
-	s := v.Attrs.Attrmask[:]
+	s := v.Attrs.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Entry4:Attrs.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Entry4:Attrs.AttrVals")
@@ -23673,8 +23773,7 @@ func (v *Entry4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Entry4:Attrs.Attrmask")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Entry4:Attrs.Attrmask")
@@ -23683,8 +23782,7 @@ func (v *Entry4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Entry4:Attrs.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Entry4:Attrs.AttrVals")
@@ -23702,18 +23800,6 @@ func (v *Entry4) ResetXDR() {
 	v.Name = nil
 	v.Attrs.ResetXDR()
 }
-
-// Dirlist4 is struct dirlist4.
-type Dirlist4 struct {
-	Entries []Entry4
-	EOF     bool
-}
-
-// The extent of Dirlist4, which has no largest size below 2 GiB.
-const (
-	Dirlist4MinSize       = 8  // bytes on the wire, at least
-	Dirlist4Amplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Dirlist4) XDRSize() int {
@@ -23789,14 +23875,14 @@ func (v *Dirlist4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	s := v.Entries[:]
+	s := v.Entries
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Name)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.Dirlist4:Entries[].Name", i)
+		if uint64(len(p.Name)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Name", i)
 		}
-		if uint64(len(p.Attrs.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
+		if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
 		}
 		if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
 			return 0, xdr.Full()
@@ -23807,26 +23893,23 @@ func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
 		off += 16
 		off = xdr.PutOpaque(b, off, p.Name)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.Attrmask)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 		off += 4
-		s2 := p.Attrs.Attrmask[:]
+		s2 := p.Attrs.Attrmask
 		for i2 := range s2 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s2[i2])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
-		if uint64(len(p.Attrs.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
+		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 	}
@@ -23846,8 +23929,7 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries")
 	}
-	w := b[off : off+4 : off+4]
-	more := binary.BigEndian.Uint32(w[0:4])
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list, i := v.Entries[:cap(v.Entries)], 0
 	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
@@ -23875,8 +23957,7 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
@@ -23884,17 +23965,15 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
 		}
-		s := p.Attrs.Attrmask[:]
+		s := p.Attrs.Attrmask
 		for i2 := range s {
-			w := b[off : off+4 : off+4]
-			s[i2] = binary.BigEndian.Uint32(w[0:4])
+			s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
 		}
-		w = b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
@@ -23907,8 +23986,7 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries")
 		}
-		w = b[off : off+4 : off+4]
-		more = binary.BigEndian.Uint32(w[0:4])
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
@@ -23919,8 +23997,7 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:EOF")
 	}
-	w = b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Dirlist4:EOF")
 	}
@@ -23934,8 +24011,7 @@ func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries")
 	}
-	w := b[off : off+4 : off+4]
-	more := binary.BigEndian.Uint32(w[0:4])
+	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i := 0
 	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
@@ -23955,8 +24031,7 @@ func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
@@ -23965,8 +24040,7 @@ func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
 		}
-		w = b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
@@ -23978,8 +24052,7 @@ func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:Entries")
 		}
-		w = b[off : off+4 : off+4]
-		more = binary.BigEndian.Uint32(w[0:4])
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
@@ -23989,8 +24062,7 @@ func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Dirlist4:EOF")
 	}
-	w = b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Dirlist4:EOF")
 	}
@@ -24003,18 +24075,6 @@ func (v *Dirlist4) ResetXDR() {
 	v.Entries = v.Entries[:0]
 	v.EOF = false
 }
-
-// Readdir4Resok is struct READDIR4resok.
-type Readdir4Resok struct {
-	Cookieverf Verifier4
-	Reply      Dirlist4
-}
-
-// The extent of Readdir4Resok, which has no largest size below 2 GiB.
-const (
-	Readdir4ResokMinSize       = 16 // bytes on the wire, at least
-	Readdir4ResokAmplification = 8  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Readdir4Resok) XDRSize() int {
@@ -24093,17 +24153,16 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	*(*[8]byte)(w[0:8]) = v.Cookieverf
+	*(*[8]byte)(b[off : off+8 : off+8]) = v.Cookieverf
 	off += 8
-	s := v.Reply.Entries[:]
+	s := v.Reply.Entries
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Name)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
+		if uint64(len(p.Name)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
 		}
-		if uint64(len(p.Attrs.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
+		if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
 		if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
 			return 0, xdr.Full()
@@ -24114,33 +24173,30 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
 		off += 16
 		off = xdr.PutOpaque(b, off, p.Name)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.Attrmask)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 		off += 4
-		s2 := p.Attrs.Attrmask[:]
+		s2 := p.Attrs.Attrmask
 		for i2 := range s2 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s2[i2])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
-		if uint64(len(p.Attrs.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
+		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 	}
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.EOF))
 	off += 8
@@ -24183,8 +24239,7 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
@@ -24192,17 +24247,15 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
-		s := p.Attrs.Attrmask[:]
+		s := p.Attrs.Attrmask
 		for i2 := range s {
-			w := b[off : off+4 : off+4]
-			s[i2] = binary.BigEndian.Uint32(w[0:4])
+			s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
-		w = b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
@@ -24215,8 +24268,7 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries")
 		}
-		w = b[off : off+4 : off+4]
-		more = binary.BigEndian.Uint32(w[0:4])
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
@@ -24227,8 +24279,7 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.EOF")
 	}
-	w = b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Resok:Reply.EOF")
 	}
@@ -24263,8 +24314,7 @@ func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
@@ -24273,8 +24323,7 @@ func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
 		}
-		w = b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
@@ -24286,8 +24335,7 @@ func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.Entries")
 		}
-		w = b[off : off+4 : off+4]
-		more = binary.BigEndian.Uint32(w[0:4])
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
@@ -24297,8 +24345,7 @@ func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Resok:Reply.EOF")
 	}
-	w = b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Resok:Reply.EOF")
 	}
@@ -24311,18 +24358,6 @@ func (v *Readdir4Resok) ResetXDR() {
 	clear(v.Cookieverf[:])
 	v.Reply.ResetXDR()
 }
-
-// Readdir4Res is union READDIR4res.
-type Readdir4Res struct {
-	Status Nfsstat4      // selects the arm
-	Resok4 Readdir4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Readdir4Res, which has no largest size below 2 GiB.
-const (
-	Readdir4ResMinSize       = 4 // bytes on the wire, at least
-	Readdir4ResAmplification = 8 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Readdir4Res) XDRSize() int {
@@ -24412,14 +24447,14 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		*(*[8]byte)(w[4:12]) = v.Resok4.Cookieverf
 		off += 12
-		s := v.Resok4.Reply.Entries[:]
+		s := v.Resok4.Reply.Entries
 		for i := range s {
 			p := &s[i]
-			if uint64(len(p.Name)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
+			if uint64(len(p.Name)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
 			}
-			if uint64(len(p.Attrs.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+			if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
 			if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
 				return 0, xdr.Full()
@@ -24430,26 +24465,23 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
 			off += 16
 			off = xdr.PutOpaque(b, off, p.Name)
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.Attrmask)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 			off += 4
-			s2 := p.Attrs.Attrmask[:]
+			s2 := p.Attrs.Attrmask
 			for i2 := range s2 {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s2[i2])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
-			if uint64(len(p.Attrs.AttrVals)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+			if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
 				return 0, xdr.Full()
 			}
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.AttrVals)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 		}
@@ -24467,8 +24499,7 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -24480,8 +24511,7 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -24526,8 +24556,7 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
-			w = b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
@@ -24535,17 +24564,15 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &p.Attrs.Attrmask, int(n2), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
-			s := p.Attrs.Attrmask[:]
+			s := p.Attrs.Attrmask
 			for i2 := range s {
-				w := b[off : off+4 : off+4]
-				s[i2] = binary.BigEndian.Uint32(w[0:4])
+				s[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
-			w = b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
@@ -24558,8 +24585,7 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries")
 			}
-			w = b[off : off+4 : off+4]
-			more = binary.BigEndian.Uint32(w[0:4])
+			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i++
 		}
@@ -24570,8 +24596,7 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
-		w = b[off : off+4 : off+4]
-		word := binary.BigEndian.Uint32(w[0:4])
+		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		if word > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
@@ -24590,8 +24615,7 @@ func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -24619,8 +24643,7 @@ func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
 			}
-			w = b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
@@ -24629,8 +24652,7 @@ func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
 			}
-			w = b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
@@ -24642,8 +24664,7 @@ func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.Entries")
 			}
-			w = b[off : off+4 : off+4]
-			more = binary.BigEndian.Uint32(w[0:4])
+			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i++
 		}
@@ -24653,8 +24674,7 @@ func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
-		w = b[off : off+4 : off+4]
-		word := binary.BigEndian.Uint32(w[0:4])
+		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		if word > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs4.Readdir4Res:Resok4.Reply.EOF")
 		}
@@ -24676,17 +24696,6 @@ func (v *Readdir4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Readlink4Resok is struct READLINK4resok.
-type Readlink4Resok struct {
-	Link Linktext4
-}
-
-// The extent of Readlink4Resok, which has no largest size below 2 GiB.
-const (
-	Readlink4ResokMinSize       = 4 // bytes on the wire, at least
-	Readlink4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Readlink4Resok) XDRSize() int {
@@ -24757,14 +24766,13 @@ func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Link)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Link)), 4294967295, "nfs4.Readlink4Resok:Link")
+	if uint64(len(v.Link)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Link)), math.MaxUint32, "nfs4.Readlink4Resok:Link")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Link))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Link)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Link)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Link)
 	return off, nil
@@ -24775,8 +24783,7 @@ func (v *Readlink4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Resok:Link")
@@ -24794,8 +24801,7 @@ func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Resok:Link")
@@ -24811,18 +24817,6 @@ func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 func (v *Readlink4Resok) ResetXDR() {
 	v.Link = nil
 }
-
-// Readlink4Res is union READLINK4res.
-type Readlink4Res struct {
-	Status Nfsstat4       // selects the arm
-	Resok4 Readlink4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Readlink4Res, which has no largest size below 2 GiB.
-const (
-	Readlink4ResMinSize       = 4 // bytes on the wire, at least
-	Readlink4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Readlink4Res) XDRSize() int {
@@ -24900,8 +24894,8 @@ func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
 func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case Nfsstat4OK:
-		if uint64(len(v.Resok4.Link)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Link)), 4294967295, "nfs4.Readlink4Res:Resok4.Link")
+		if uint64(len(v.Resok4.Link)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Link)), math.MaxUint32, "nfs4.Readlink4Res:Resok4.Link")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Resok4.Link))) {
 			return 0, xdr.Full()
@@ -24918,8 +24912,7 @@ func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -24930,8 +24923,7 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -24946,8 +24938,7 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Resok4.Link")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Res:Resok4.Link")
@@ -24970,16 +24961,14 @@ func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Readlink4Res:Resok4.Link")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Readlink4Res:Resok4.Link")
@@ -25005,18 +24994,6 @@ func (v *Readlink4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Remove4Args is struct REMOVE4args.
-type Remove4Args struct {
-	// CURRENT_FH: directory
-	Target Component4
-}
-
-// The extent of Remove4Args, which has no largest size below 2 GiB.
-const (
-	Remove4ArgsMinSize       = 4 // bytes on the wire, at least
-	Remove4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Remove4Args) XDRSize() int {
@@ -25087,14 +25064,13 @@ func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Target)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), 4294967295, "nfs4.Remove4Args:Target")
+	if uint64(len(v.Target)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "nfs4.Remove4Args:Target")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Target))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Target)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Target)
 	return off, nil
@@ -25105,8 +25081,7 @@ func (v *Remove4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Args:Target")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Remove4Args:Target")
@@ -25124,8 +25099,7 @@ func (v *Remove4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Args:Target")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Remove4Args:Target")
@@ -25141,16 +25115,6 @@ func (v *Remove4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Remove4Args) ResetXDR() {
 	v.Target = nil
 }
-
-// Remove4Resok is struct REMOVE4resok.
-type Remove4Resok struct {
-	Cinfo ChangeInfo4
-}
-
-// The extent of Remove4Resok.
-const (
-	Remove4ResokFixedSize = 20 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Remove4Resok) XDRSize() int {
@@ -25266,18 +25230,6 @@ func (v *Remove4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
 
-// Remove4Res is union REMOVE4res.
-type Remove4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Remove4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Remove4Res.
-const (
-	Remove4ResMinSize = 4  // bytes on the wire, at least
-	Remove4ResMaxSize = 24 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Remove4Res) XDRSize() int {
 	n := 4
@@ -25369,8 +25321,7 @@ func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -25381,8 +25332,7 @@ func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -25419,8 +25369,7 @@ func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Remove4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -25450,20 +25399,6 @@ func (v *Remove4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Rename4Args is struct RENAME4args.
-type Rename4Args struct {
-	// SAVED_FH: source directory
-	Oldname Component4
-	// CURRENT_FH: target directory
-	Newname Component4
-}
-
-// The extent of Rename4Args, which has no largest size below 2 GiB.
-const (
-	Rename4ArgsMinSize       = 8 // bytes on the wire, at least
-	Rename4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Rename4Args) XDRSize() int {
@@ -25535,21 +25470,19 @@ func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Oldname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), 4294967295, "nfs4.Rename4Args:Oldname")
+	if uint64(len(v.Oldname)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), math.MaxUint32, "nfs4.Rename4Args:Oldname")
 	}
-	if uint64(len(v.Newname)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oldname))+4, uint64(len(v.Newname)), 4294967295, "nfs4.Rename4Args:Newname")
+	if uint64(len(v.Newname)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oldname))+4, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Rename4Args:Newname")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oldname))+xdr.Padded(len(v.Newname))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oldname)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Oldname)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Oldname)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Newname)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Newname)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Newname)
 	return off, nil
@@ -25560,8 +25493,7 @@ func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Rename4Args:Oldname")
@@ -25574,8 +25506,7 @@ func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Newname")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Rename4Args:Newname")
@@ -25593,8 +25524,7 @@ func (v *Rename4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Rename4Args:Oldname")
@@ -25606,8 +25536,7 @@ func (v *Rename4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Args:Newname")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Rename4Args:Newname")
@@ -25624,17 +25553,6 @@ func (v *Rename4Args) ResetXDR() {
 	v.Oldname = nil
 	v.Newname = nil
 }
-
-// Rename4Resok is struct RENAME4resok.
-type Rename4Resok struct {
-	SourceCinfo ChangeInfo4
-	TargetCinfo ChangeInfo4
-}
-
-// The extent of Rename4Resok.
-const (
-	Rename4ResokFixedSize = 40 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Rename4Resok) XDRSize() int {
@@ -25765,18 +25683,6 @@ func (v *Rename4Resok) ResetXDR() {
 	v.TargetCinfo.ResetXDR()
 }
 
-// Rename4Res is union RENAME4res.
-type Rename4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Rename4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Rename4Res.
-const (
-	Rename4ResMinSize = 4  // bytes on the wire, at least
-	Rename4ResMaxSize = 44 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Rename4Res) XDRSize() int {
 	n := 4
@@ -25871,8 +25777,7 @@ func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -25883,8 +25788,7 @@ func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -25928,8 +25832,7 @@ func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Rename4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -25963,16 +25866,6 @@ func (v *Rename4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Renew4Args is struct RENEW4args.
-type Renew4Args struct {
-	Clientid Clientid4
-}
-
-// The extent of Renew4Args.
-const (
-	Renew4ArgsFixedSize = 8 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Renew4Args) XDRSize() int {
@@ -26044,8 +25937,7 @@ func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
+	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Clientid))
 	off += 8
 	return off, nil
 }
@@ -26055,8 +25947,7 @@ func (v *Renew4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
 	}
-	w := b[off : off+8 : off+8]
-	v.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
+	v.Clientid = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	return off, nil
 }
@@ -26074,16 +25965,6 @@ func (v *Renew4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Renew4Args) ResetXDR() {
 	v.Clientid = 0
 }
-
-// Renew4Res is struct RENEW4res.
-type Renew4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of Renew4Res.
-const (
-	Renew4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Renew4Res) XDRSize() int {
@@ -26158,8 +26039,7 @@ func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -26169,8 +26049,7 @@ func (v *Renew4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Renew4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Renew4Res:Status")
 	}
@@ -26184,8 +26063,7 @@ func (v *Renew4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Renew4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Renew4Res:Status")
 	}
@@ -26197,17 +26075,6 @@ func (v *Renew4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Renew4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Restorefh4Res is struct RESTOREFH4res.
-type Restorefh4Res struct {
-	// CURRENT_FH: value of saved fh
-	Status Nfsstat4
-}
-
-// The extent of Restorefh4Res.
-const (
-	Restorefh4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Restorefh4Res) XDRSize() int {
@@ -26282,8 +26149,7 @@ func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -26293,8 +26159,7 @@ func (v *Restorefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Restorefh4Res:Status")
 	}
@@ -26308,8 +26173,7 @@ func (v *Restorefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Restorefh4Res:Status")
 	}
@@ -26321,17 +26185,6 @@ func (v *Restorefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *Restorefh4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Savefh4Res is struct SAVEFH4res.
-type Savefh4Res struct {
-	// SAVED_FH: value of current fh
-	Status Nfsstat4
-}
-
-// The extent of Savefh4Res.
-const (
-	Savefh4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Savefh4Res) XDRSize() int {
@@ -26406,8 +26259,7 @@ func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -26417,8 +26269,7 @@ func (v *Savefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Savefh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Savefh4Res:Status")
 	}
@@ -26432,8 +26283,7 @@ func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Savefh4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Savefh4Res:Status")
 	}
@@ -26445,18 +26295,6 @@ func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Savefh4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Secinfo4Args is struct SECINFO4args.
-type Secinfo4Args struct {
-	// CURRENT_FH: directory
-	Name Component4
-}
-
-// The extent of Secinfo4Args, which has no largest size below 2 GiB.
-const (
-	Secinfo4ArgsMinSize       = 4 // bytes on the wire, at least
-	Secinfo4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Secinfo4Args) XDRSize() int {
@@ -26527,14 +26365,13 @@ func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Name)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 4294967295, "nfs4.Secinfo4Args:Name")
+	if uint64(len(v.Name)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs4.Secinfo4Args:Name")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Name)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Name)
 	return off, nil
@@ -26545,8 +26382,7 @@ func (v *Secinfo4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4Args:Name")
@@ -26564,8 +26400,7 @@ func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4Args:Name")
@@ -26581,18 +26416,6 @@ func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Secinfo4Args) ResetXDR() {
 	v.Name = nil
 }
-
-// RPCGSSSvcT is enum rpc_gss_svc_t.
-//
-// From RFC 2203
-type RPCGSSSvcT int32
-
-// The enumerators of RPCGSSSvcT.
-const (
-	RPCGSSSvcTNone      RPCGSSSvcT = 1 // RPC_GSS_SVC_NONE
-	RPCGSSSvcTIntegrity RPCGSSSvcT = 2 // RPC_GSS_SVC_INTEGRITY
-	RPCGSSSvcTPrivacy   RPCGSSSvcT = 3 // RPC_GSS_SVC_PRIVACY
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v RPCGSSSvcT) String() string {
@@ -26611,11 +26434,6 @@ func (v RPCGSSSvcT) String() string {
 func (v RPCGSSSvcT) Valid() bool {
 	return 1 <= v && v <= 3
 }
-
-// The extent of RPCGSSSvcT.
-const (
-	RPCGSSSvcTFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RPCGSSSvcT) XDRSize() int {
@@ -26684,14 +26502,13 @@ func (v *RPCGSSSvcT) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RPCGSSSvcT) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.RPCGSSSvcT:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.RPCGSSSvcT:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -26701,12 +26518,11 @@ func (v *RPCGSSSvcT) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.RPCGSSSvcT:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[0:4]))
+	enum := RPCGSSSvcT(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvcT:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -26716,8 +26532,7 @@ func (v *RPCGSSSvcT) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.RPCGSSSvcT:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[0:4]))
+	enum := RPCGSSSvcT(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvcT:")
 	}
@@ -26727,21 +26542,8 @@ func (v *RPCGSSSvcT) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *RPCGSSSvcT) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// RpcsecGSSInfo is struct rpcsec_gss_info.
-type RpcsecGSSInfo struct {
-	Oid     SecOid4
-	Qop     Qop4
-	Service RPCGSSSvcT
-}
-
-// The extent of RpcsecGSSInfo, which has no largest size below 2 GiB.
-const (
-	RpcsecGSSInfoMinSize       = 12 // bytes on the wire, at least
-	RpcsecGSSInfoAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RpcsecGSSInfo) XDRSize() int {
@@ -26812,8 +26614,8 @@ func (v *RpcsecGSSInfo) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Oid)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oid)), 4294967295, "nfs4.RpcsecGSSInfo:Oid")
+	if uint64(len(v.Oid)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oid)), math.MaxUint32, "nfs4.RpcsecGSSInfo:Oid")
 	}
 	if !v.Service.Valid() {
 		return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Oid))+8, uint64(uint32(v.Service)), 0, "nfs4.RpcsecGSSInfo:Service")
@@ -26821,11 +26623,10 @@ func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Oid))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oid)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Oid)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Oid)
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Qop))
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.Service))
 	off += 8
@@ -26837,8 +26638,7 @@ func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.RpcsecGSSInfo:Oid")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.RpcsecGSSInfo:Oid")
@@ -26851,7 +26651,7 @@ func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.RpcsecGSSInfo:Qop")
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	v.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 	enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -26867,8 +26667,7 @@ func (v *RpcsecGSSInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.RpcsecGSSInfo:Oid")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.RpcsecGSSInfo:Oid")
@@ -26880,7 +26679,7 @@ func (v *RpcsecGSSInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.RpcsecGSSInfo:Qop")
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.RpcsecGSSInfo:Service")
@@ -26895,20 +26694,6 @@ func (v *RpcsecGSSInfo) ResetXDR() {
 	v.Qop = 0
 	v.Service = 0
 }
-
-// Secinfo4 is union secinfo4.
-//
-// RPCSEC_GSS has a value of '6'.  See RFC 2203
-type Secinfo4 struct {
-	Flavor     uint32        // selects the arm
-	FlavorInfo RpcsecGSSInfo // where Flavor is RpcsecGSS
-}
-
-// The extent of Secinfo4, which has no largest size below 2 GiB.
-const (
-	Secinfo4MinSize       = 4 // bytes on the wire, at least
-	Secinfo4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Secinfo4) XDRSize() int {
@@ -26986,8 +26771,8 @@ func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
 func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Flavor {
 	case RpcsecGSS:
-		if uint64(len(v.FlavorInfo.Oid)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4:FlavorInfo.Oid")
+		if uint64(len(v.FlavorInfo.Oid)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4:FlavorInfo.Oid")
 		}
 		if !v.FlavorInfo.Service.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.FlavorInfo.Oid))+12, uint64(uint32(v.FlavorInfo.Service)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
@@ -27008,8 +26793,7 @@ func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.Flavor)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Flavor)
 		off += 4
 	}
 	return off, nil
@@ -27021,8 +26805,7 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4:Flavor")
 	}
-	w := b[off : off+4 : off+4]
-	kind = binary.BigEndian.Uint32(w[0:4])
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Flavor {
 		switch v.Flavor {
@@ -27037,8 +26820,7 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4:FlavorInfo.Oid")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4:FlavorInfo.Oid")
@@ -27051,7 +26833,7 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4:FlavorInfo.Qop")
 		}
-		w = b[off : off+8 : off+8]
+		w := b[off : off+8 : off+8]
 		v.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 		enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -27070,16 +26852,14 @@ func (v *Secinfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4:Flavor")
 	}
-	w := b[off : off+4 : off+4]
-	kind = binary.BigEndian.Uint32(w[0:4])
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	switch kind {
 	case RpcsecGSS:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4:FlavorInfo.Oid")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Secinfo4:FlavorInfo.Oid")
@@ -27091,7 +26871,7 @@ func (v *Secinfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4:FlavorInfo.Qop")
 		}
-		w = b[off : off+8 : off+8]
+		w := b[off : off+8 : off+8]
 		enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
@@ -27112,19 +26892,10 @@ func (v *Secinfo4) ResetXDR() {
 	v.Flavor = 0
 }
 
-// Secinfo4Resok is typedef SECINFO4resok.
-type Secinfo4Resok []Secinfo4
-
-// The extent of Secinfo4Resok, which has no largest size below 2 GiB.
-const (
-	Secinfo4ResokMinSize       = 4  // bytes on the wire, at least
-	Secinfo4ResokAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Secinfo4Resok) XDRSize() int {
 	n := 4
-	n += 4 * len((*v))
+	n += 4 * len(*v)
 	for i := range *v {
 		switch (*v)[i].Flavor {
 		case RpcsecGSS:
@@ -27198,22 +26969,21 @@ func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len((*v))) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 4294967295, "nfs4.Secinfo4Resok:")
+	if uint64(len(*v)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Secinfo4Resok:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
 		switch p.Flavor {
 		case RpcsecGSS:
-			if uint64(len(p.FlavorInfo.Oid)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
+			if uint64(len(p.FlavorInfo.Oid)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
 			if !p.FlavorInfo.Service.Valid() {
 				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
@@ -27234,8 +27004,7 @@ func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], p.Flavor)
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], p.Flavor)
 			off += 4
 		}
 	}
@@ -27248,8 +27017,7 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Resok:")
@@ -27257,15 +27025,14 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, v, int(n), 40, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Secinfo4Resok:")
 	}
-	s := (*v)[:]
+	s := *v
 	for i := range s {
 		p := &s[i]
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].Flavor", i)
 		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Flavor {
 			switch p.Flavor {
@@ -27280,8 +27047,7 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
@@ -27294,7 +27060,7 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Resok:[].FlavorInfo.Qop", i)
 			}
-			w = b[off : off+8 : off+8]
+			w := b[off : off+8 : off+8]
 			p.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 			enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 			if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -27313,8 +27079,7 @@ func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Resok:")
@@ -27324,16 +27089,14 @@ func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].Flavor", i)
 		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		switch kind {
 		case RpcsecGSS:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
@@ -27345,7 +27108,7 @@ func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Resok:[].FlavorInfo.Qop", i)
 			}
-			w = b[off : off+8 : off+8]
+			w := b[off : off+8 : off+8]
 			enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 			if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
@@ -27359,20 +27122,8 @@ func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Secinfo4Resok) ResetXDR() {
-	(*v) = (*v)[:0]
+	*v = (*v)[:0]
 }
-
-// Secinfo4Res is union SECINFO4res.
-type Secinfo4Res struct {
-	Status Nfsstat4      // selects the arm
-	Resok4 Secinfo4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Secinfo4Res, which has no largest size below 2 GiB.
-const (
-	Secinfo4ResMinSize       = 4  // bytes on the wire, at least
-	Secinfo4ResAmplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Secinfo4Res) XDRSize() int {
@@ -27458,8 +27209,8 @@ func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
 func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case Nfsstat4OK:
-		if uint64(len(v.Resok4)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4)), 4294967295, "nfs4.Secinfo4Res:Resok4")
+		if uint64(len(v.Resok4)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4)), math.MaxUint32, "nfs4.Secinfo4Res:Resok4")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -27468,13 +27219,13 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4)))
 		off += 8
-		s := v.Resok4[:]
+		s := v.Resok4
 		for i := range s {
 			p := &s[i]
 			switch p.Flavor {
 			case RpcsecGSS:
-				if uint64(len(p.FlavorInfo.Oid)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), 4294967295, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
+				if uint64(len(p.FlavorInfo.Oid)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
 				if !p.FlavorInfo.Service.Valid() {
 					return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
@@ -27495,8 +27246,7 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], p.Flavor)
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], p.Flavor)
 				off += 4
 			}
 		}
@@ -27507,8 +27257,7 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -27520,8 +27269,7 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -27536,8 +27284,7 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Res:Resok4")
@@ -27545,15 +27292,14 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Resok4, int(n), 40, off); err != nil {
 			return 0, xdr.In(err, "nfs4.Secinfo4Res:Resok4")
 		}
-		s := v.Resok4[:]
+		s := v.Resok4
 		for i := range s {
 			p := &s[i]
 			var kind2 uint32
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].Flavor", i)
 			}
-			w := b[off : off+4 : off+4]
-			kind2 = binary.BigEndian.Uint32(w[0:4])
+			kind2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if kind2 != p.Flavor {
 				switch p.Flavor {
@@ -27568,8 +27314,7 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
-				w := b[off : off+4 : off+4]
-				n2 := binary.BigEndian.Uint32(w[0:4])
+				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
@@ -27582,7 +27327,7 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
 				}
-				w = b[off : off+8 : off+8]
+				w := b[off : off+8 : off+8]
 				p.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 				enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 				if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -27606,16 +27351,14 @@ func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Secinfo4Res:Resok4")
@@ -27625,16 +27368,14 @@ func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].Flavor", i)
 			}
-			w := b[off : off+4 : off+4]
-			kind2 = binary.BigEndian.Uint32(w[0:4])
+			kind2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			switch kind2 {
 			case RpcsecGSS:
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
 				}
-				w := b[off : off+4 : off+4]
-				n2 := binary.BigEndian.Uint32(w[0:4])
+				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
@@ -27646,7 +27387,7 @@ func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
 				}
-				w = b[off : off+8 : off+8]
+				w := b[off : off+8 : off+8]
 				enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 				if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 					return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
@@ -27672,19 +27413,6 @@ func (v *Secinfo4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// Setattr4Args is struct SETATTR4args.
-type Setattr4Args struct {
-	// CURRENT_FH: target object
-	Stateid       Stateid4
-	ObjAttributes Fattr4
-}
-
-// The extent of Setattr4Args, which has no largest size below 2 GiB.
-const (
-	Setattr4ArgsMinSize       = 24 // bytes on the wire, at least
-	Setattr4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Setattr4Args) XDRSize() int {
@@ -27756,8 +27484,8 @@ func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
+	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 20) {
 		return 0, xdr.Full()
@@ -27767,23 +27495,21 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 20
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.ObjAttributes.AttrVals)
 	return off, nil
@@ -27806,17 +27532,15 @@ func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setattr4Args:ObjAttributes.AttrVals")
@@ -27844,8 +27568,7 @@ func (v *Setattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setattr4Args:ObjAttributes.AttrVals")
@@ -27862,18 +27585,6 @@ func (v *Setattr4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.ObjAttributes.ResetXDR()
 }
-
-// Setattr4Res is struct SETATTR4res.
-type Setattr4Res struct {
-	Status   Nfsstat4
-	Attrsset Bitmap4
-}
-
-// The extent of Setattr4Res, which has no largest size below 2 GiB.
-const (
-	Setattr4ResMinSize       = 8 // bytes on the wire, at least
-	Setattr4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Setattr4Res) XDRSize() int {
@@ -27947,8 +27658,8 @@ func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if !v.Status.Valid() {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setattr4Res:Status")
 	}
-	if uint64(len(v.Attrsset)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Attrsset)), 4294967295, "nfs4.Setattr4Res:Attrsset")
+	if uint64(len(v.Attrsset)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Attrsset)), math.MaxUint32, "nfs4.Setattr4Res:Attrsset")
 	}
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Full()
@@ -27957,13 +27668,12 @@ func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Attrsset)))
 	off += 8
-	s := v.Attrsset[:]
+	s := v.Attrsset
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -27989,10 +27699,9 @@ func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Attrsset, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Setattr4Res:Attrsset")
 	}
-	s := v.Attrsset[:]
+	s := v.Attrsset
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -28022,19 +27731,6 @@ func (v *Setattr4Res) ResetXDR() {
 	v.Status = 0
 	v.Attrsset = v.Attrsset[:0]
 }
-
-// Setclientid4Args is struct SETCLIENTID4args.
-type Setclientid4Args struct {
-	Client        NFSClientID4
-	Callback      CbClient4
-	CallbackIdent uint32
-}
-
-// The extent of Setclientid4Args, which has no largest size below 2 GiB.
-const (
-	Setclientid4ArgsMinSize       = 28 // bytes on the wire, at least
-	Setclientid4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Setclientid4Args) XDRSize() int {
@@ -28110,11 +27806,11 @@ func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	if len(v.Client.ID) > 1024 {
 		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.Setclientid4Args:Client.ID")
 	}
-	if uint64(len(v.Callback.CbLocation.RNetid)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.CbLocation.RNetid)), 4294967295, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
+	if uint64(len(v.Callback.CbLocation.RNetid)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
 	}
-	if uint64(len(v.Callback.CbLocation.RAddr)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+20, uint64(len(v.Callback.CbLocation.RAddr)), 4294967295, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+	if uint64(len(v.Callback.CbLocation.RAddr)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+20, uint64(len(v.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
 	if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Callback.CbLocation.RAddr))) {
 		return 0, xdr.Full()
@@ -28129,12 +27825,10 @@ func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Callback.CbLocation.RNetid)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Callback.CbLocation.RNetid)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Callback.CbLocation.RAddr)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Callback.CbLocation.RAddr)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Callback.CbLocation.RAddr)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], v.CallbackIdent)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.CallbackIdent)
 	off += 4
 	return off, nil
 }
@@ -28177,8 +27871,7 @@ func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
@@ -28191,8 +27884,7 @@ func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Args:CallbackIdent")
 	}
-	w = b[off : off+4 : off+4]
-	v.CallbackIdent = binary.BigEndian.Uint32(w[0:4])
+	v.CallbackIdent = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	return off, nil
 }
@@ -28231,8 +27923,7 @@ func (v *Setclientid4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
@@ -28254,17 +27945,6 @@ func (v *Setclientid4Args) ResetXDR() {
 	v.Callback.ResetXDR()
 	v.CallbackIdent = 0
 }
-
-// Setclientid4Resok is struct SETCLIENTID4resok.
-type Setclientid4Resok struct {
-	Clientid           Clientid4
-	SetclientidConfirm Verifier4
-}
-
-// The extent of Setclientid4Resok.
-const (
-	Setclientid4ResokFixedSize = 16 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Setclientid4Resok) XDRSize() int {
@@ -28370,19 +28050,6 @@ func (v *Setclientid4Resok) ResetXDR() {
 	clear(v.SetclientidConfirm[:])
 }
 
-// Setclientid4Res is union SETCLIENTID4res.
-type Setclientid4Res struct {
-	Status      Nfsstat4          // selects the arm
-	Resok4      Setclientid4Resok // where Status is Nfsstat4OK
-	ClientUsing Clientaddr4       // where Status is Nfsstat4ErrClidInuse
-}
-
-// The extent of Setclientid4Res, which has no largest size below 2 GiB.
-const (
-	Setclientid4ResMinSize       = 4 // bytes on the wire, at least
-	Setclientid4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Setclientid4Res) XDRSize() int {
 	n := 4
@@ -28471,11 +28138,11 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		*(*[8]byte)(w[12:20]) = v.Resok4.SetclientidConfirm
 		off += 20
 	case Nfsstat4ErrClidInuse:
-		if uint64(len(v.ClientUsing.RNetid)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.ClientUsing.RNetid)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RNetid")
+		if uint64(len(v.ClientUsing.RNetid)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.ClientUsing.RNetid)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
-		if uint64(len(v.ClientUsing.RAddr)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+8, uint64(len(v.ClientUsing.RAddr)), 4294967295, "nfs4.Setclientid4Res:ClientUsing.RAddr")
+		if uint64(len(v.ClientUsing.RAddr)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+8, uint64(len(v.ClientUsing.RAddr)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.ClientUsing.RNetid))+xdr.Padded(len(v.ClientUsing.RAddr))) {
 			return 0, xdr.Full()
@@ -28485,8 +28152,7 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.ClientUsing.RNetid)))
 		off += 8
 		off = xdr.PutOpaque(b, off, v.ClientUsing.RNetid)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ClientUsing.RAddr)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ClientUsing.RAddr)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.ClientUsing.RAddr)
 	default:
@@ -28496,8 +28162,7 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -28508,8 +28173,7 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -28534,8 +28198,7 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.RNetid")
@@ -28548,8 +28211,7 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.RAddr")
@@ -28572,8 +28234,7 @@ func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -28585,8 +28246,7 @@ func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RNetid")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.RNetid")
@@ -28598,8 +28258,7 @@ func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RAddr")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.RAddr")
@@ -28627,17 +28286,6 @@ func (v *Setclientid4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// SetclientidConfirm4Args is struct SETCLIENTID_CONFIRM4args.
-type SetclientidConfirm4Args struct {
-	Clientid           Clientid4
-	SetclientidConfirm Verifier4
-}
-
-// The extent of SetclientidConfirm4Args.
-const (
-	SetclientidConfirm4ArgsFixedSize = 16 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *SetclientidConfirm4Args) XDRSize() int {
@@ -28743,16 +28391,6 @@ func (v *SetclientidConfirm4Args) ResetXDR() {
 	clear(v.SetclientidConfirm[:])
 }
 
-// SetclientidConfirm4Res is struct SETCLIENTID_CONFIRM4res.
-type SetclientidConfirm4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of SetclientidConfirm4Res.
-const (
-	SetclientidConfirm4ResFixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *SetclientidConfirm4Res) XDRSize() int {
 	return 4
@@ -28826,8 +28464,7 @@ func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int,
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -28837,8 +28474,7 @@ func (v *SetclientidConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int,
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidConfirm4Res:Status")
 	}
@@ -28852,8 +28488,7 @@ func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.SetclientidConfirm4Res:Status")
 	}
@@ -28865,18 +28500,6 @@ func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int
 func (v *SetclientidConfirm4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Verify4Args is struct VERIFY4args.
-type Verify4Args struct {
-	// CURRENT_FH: object
-	ObjAttributes Fattr4
-}
-
-// The extent of Verify4Args, which has no largest size below 2 GiB.
-const (
-	Verify4ArgsMinSize       = 8 // bytes on the wire, at least
-	Verify4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Verify4Args) XDRSize() int {
@@ -28948,32 +28571,29 @@ func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.Verify4Args:ObjAttributes.Attrmask")
+	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.Attrmask)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.Verify4Args:ObjAttributes.AttrVals")
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.ObjAttributes.AttrVals)
 	return off, nil
@@ -28985,8 +28605,7 @@ func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
@@ -28994,17 +28613,15 @@ func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Verify4Args:ObjAttributes.AttrVals")
@@ -29022,8 +28639,7 @@ func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
@@ -29032,8 +28648,7 @@ func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.Verify4Args:ObjAttributes.AttrVals")
@@ -29049,16 +28664,6 @@ func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Verify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
-
-// Verify4Res is struct VERIFY4res.
-type Verify4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of Verify4Res.
-const (
-	Verify4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Verify4Res) XDRSize() int {
@@ -29133,8 +28738,7 @@ func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -29144,8 +28748,7 @@ func (v *Verify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Verify4Res:Status")
 	}
@@ -29159,8 +28762,7 @@ func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Verify4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Verify4Res:Status")
 	}
@@ -29172,16 +28774,6 @@ func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Verify4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// StableHow4 is enum stable_how4.
-type StableHow4 int32
-
-// The enumerators of StableHow4.
-const (
-	StableHow4Unstable4 StableHow4 = 0 // UNSTABLE4
-	StableHow4DataSync4 StableHow4 = 1 // DATA_SYNC4
-	StableHow4FileSync4 StableHow4 = 2 // FILE_SYNC4
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v StableHow4) String() string {
@@ -29200,11 +28792,6 @@ func (v StableHow4) String() string {
 func (v StableHow4) Valid() bool {
 	return uint32(v) <= 2
 }
-
-// The extent of StableHow4.
-const (
-	StableHow4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *StableHow4) XDRSize() int {
@@ -29273,14 +28860,13 @@ func (v *StableHow4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *StableHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.StableHow4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.StableHow4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -29290,12 +28876,11 @@ func (v *StableHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.StableHow4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := StableHow4(binary.BigEndian.Uint32(w[0:4]))
+	enum := StableHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.StableHow4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -29305,8 +28890,7 @@ func (v *StableHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.StableHow4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := StableHow4(binary.BigEndian.Uint32(w[0:4]))
+	enum := StableHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.StableHow4:")
 	}
@@ -29316,23 +28900,8 @@ func (v *StableHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *StableHow4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// Write4Args is struct WRITE4args.
-type Write4Args struct {
-	// CURRENT_FH: file
-	Stateid Stateid4
-	Offset  Offset4
-	Stable  StableHow4
-	Data    []byte
-}
-
-// The extent of Write4Args, which has no largest size below 2 GiB.
-const (
-	Write4ArgsMinSize       = 32 // bytes on the wire, at least
-	Write4ArgsAmplification = 1  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Write4Args) XDRSize() int {
@@ -29406,8 +28975,8 @@ func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	if !v.Stable.Valid() {
 		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Stable)), 0, "nfs4.Write4Args:Stable")
 	}
-	if uint64(len(v.Data)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Data)), 4294967295, "nfs4.Write4Args:Data")
+	if uint64(len(v.Data)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Data)), math.MaxUint32, "nfs4.Write4Args:Data")
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Data))) {
 		return 0, xdr.Full()
@@ -29479,18 +29048,6 @@ func (v *Write4Args) ResetXDR() {
 	v.Stable = 0
 	v.Data = nil
 }
-
-// Write4Resok is struct WRITE4resok.
-type Write4Resok struct {
-	Count     Count4
-	Committed StableHow4
-	Writeverf Verifier4
-}
-
-// The extent of Write4Resok.
-const (
-	Write4ResokFixedSize = 16 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Write4Resok) XDRSize() int {
@@ -29611,18 +29168,6 @@ func (v *Write4Resok) ResetXDR() {
 	clear(v.Writeverf[:])
 }
 
-// Write4Res is union WRITE4res.
-type Write4Res struct {
-	Status Nfsstat4    // selects the arm
-	Resok4 Write4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of Write4Res.
-const (
-	Write4ResMinSize = 4  // bytes on the wire, at least
-	Write4ResMaxSize = 20 // bytes on the wire, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Write4Res) XDRSize() int {
 	n := 4
@@ -29717,8 +29262,7 @@ func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -29729,8 +29273,7 @@ func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Write4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -29767,8 +29310,7 @@ func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Write4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
@@ -29798,18 +29340,6 @@ func (v *Write4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// ReleaseLockowner4Args is struct RELEASE_LOCKOWNER4args.
-type ReleaseLockowner4Args struct {
-	LockOwner LockOwner4
-}
-
-// The extent of ReleaseLockowner4Args.
-const (
-	ReleaseLockowner4ArgsMinSize       = 12   // bytes on the wire, at least
-	ReleaseLockowner4ArgsMaxSize       = 1036 // bytes on the wire, at most
-	ReleaseLockowner4ArgsAmplification = 1    // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReleaseLockowner4Args) XDRSize() int {
@@ -29943,16 +29473,6 @@ func (v *ReleaseLockowner4Args) ResetXDR() {
 	v.LockOwner.ResetXDR()
 }
 
-// ReleaseLockowner4Res is struct RELEASE_LOCKOWNER4res.
-type ReleaseLockowner4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of ReleaseLockowner4Res.
-const (
-	ReleaseLockowner4ResFixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReleaseLockowner4Res) XDRSize() int {
 	return 4
@@ -30026,8 +29546,7 @@ func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -30037,8 +29556,7 @@ func (v *ReleaseLockowner4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLockowner4Res:Status")
 	}
@@ -30052,8 +29570,7 @@ func (v *ReleaseLockowner4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.ReleaseLockowner4Res:Status")
 	}
@@ -30065,16 +29582,6 @@ func (v *ReleaseLockowner4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 func (v *ReleaseLockowner4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// Illegal4Res is struct ILLEGAL4res.
-type Illegal4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of Illegal4Res.
-const (
-	Illegal4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Illegal4Res) XDRSize() int {
@@ -30149,8 +29656,7 @@ func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -30160,8 +29666,7 @@ func (v *Illegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Illegal4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Illegal4Res:Status")
 	}
@@ -30175,8 +29680,7 @@ func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Illegal4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.Illegal4Res:Status")
 	}
@@ -30188,51 +29692,6 @@ func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Illegal4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// NFSOpnum4 is enum nfs_opnum4.
-type NFSOpnum4 int32
-
-// The enumerators of NFSOpnum4.
-const (
-	NFSOpnum4Access             NFSOpnum4 = 3     // OP_ACCESS
-	NFSOpnum4Close              NFSOpnum4 = 4     // OP_CLOSE
-	NFSOpnum4Commit             NFSOpnum4 = 5     // OP_COMMIT
-	NFSOpnum4Create             NFSOpnum4 = 6     // OP_CREATE
-	NFSOpnum4Delegpurge         NFSOpnum4 = 7     // OP_DELEGPURGE
-	NFSOpnum4Delegreturn        NFSOpnum4 = 8     // OP_DELEGRETURN
-	NFSOpnum4Getattr            NFSOpnum4 = 9     // OP_GETATTR
-	NFSOpnum4Getfh              NFSOpnum4 = 10    // OP_GETFH
-	NFSOpnum4Link               NFSOpnum4 = 11    // OP_LINK
-	NFSOpnum4Lock               NFSOpnum4 = 12    // OP_LOCK
-	NFSOpnum4Lockt              NFSOpnum4 = 13    // OP_LOCKT
-	NFSOpnum4Locku              NFSOpnum4 = 14    // OP_LOCKU
-	NFSOpnum4Lookup             NFSOpnum4 = 15    // OP_LOOKUP
-	NFSOpnum4Lookupp            NFSOpnum4 = 16    // OP_LOOKUPP
-	NFSOpnum4Nverify            NFSOpnum4 = 17    // OP_NVERIFY
-	NFSOpnum4Open               NFSOpnum4 = 18    // OP_OPEN
-	NFSOpnum4Openattr           NFSOpnum4 = 19    // OP_OPENATTR
-	NFSOpnum4OpenConfirm        NFSOpnum4 = 20    // OP_OPEN_CONFIRM
-	NFSOpnum4OpenDowngrade      NFSOpnum4 = 21    // OP_OPEN_DOWNGRADE
-	NFSOpnum4Putfh              NFSOpnum4 = 22    // OP_PUTFH
-	NFSOpnum4Putpubfh           NFSOpnum4 = 23    // OP_PUTPUBFH
-	NFSOpnum4Putrootfh          NFSOpnum4 = 24    // OP_PUTROOTFH
-	NFSOpnum4Read               NFSOpnum4 = 25    // OP_READ
-	NFSOpnum4Readdir            NFSOpnum4 = 26    // OP_READDIR
-	NFSOpnum4Readlink           NFSOpnum4 = 27    // OP_READLINK
-	NFSOpnum4Remove             NFSOpnum4 = 28    // OP_REMOVE
-	NFSOpnum4Rename             NFSOpnum4 = 29    // OP_RENAME
-	NFSOpnum4Renew              NFSOpnum4 = 30    // OP_RENEW
-	NFSOpnum4Restorefh          NFSOpnum4 = 31    // OP_RESTOREFH
-	NFSOpnum4Savefh             NFSOpnum4 = 32    // OP_SAVEFH
-	NFSOpnum4Secinfo            NFSOpnum4 = 33    // OP_SECINFO
-	NFSOpnum4Setattr            NFSOpnum4 = 34    // OP_SETATTR
-	NFSOpnum4Setclientid        NFSOpnum4 = 35    // OP_SETCLIENTID
-	NFSOpnum4SetclientidConfirm NFSOpnum4 = 36    // OP_SETCLIENTID_CONFIRM
-	NFSOpnum4Verify             NFSOpnum4 = 37    // OP_VERIFY
-	NFSOpnum4Write              NFSOpnum4 = 38    // OP_WRITE
-	NFSOpnum4ReleaseLockowner   NFSOpnum4 = 39    // OP_RELEASE_LOCKOWNER
-	NFSOpnum4Illegal            NFSOpnum4 = 10044 // OP_ILLEGAL
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v NFSOpnum4) String() string {
@@ -30322,11 +29781,6 @@ func (v NFSOpnum4) Valid() bool {
 	return 3 <= v && v <= 39 || v == 10044
 }
 
-// The extent of NFSOpnum4.
-const (
-	NFSOpnum4FixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSOpnum4) XDRSize() int {
 	return 4
@@ -30394,14 +29848,13 @@ func (v *NFSOpnum4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.NFSOpnum4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSOpnum4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -30411,12 +29864,11 @@ func (v *NFSOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSOpnum4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSOpnum4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -30426,8 +29878,7 @@ func (v *NFSOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSOpnum4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSOpnum4:")
 	}
@@ -30437,49 +29888,8 @@ func (v *NFSOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSOpnum4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// NFSArgop4 is union nfs_argop4.
-type NFSArgop4 struct {
-	Argop                NFSOpnum4                // selects the arm
-	Opaccess             Access4Args              // where Argop is NFSOpnum4Access
-	Opclose              Close4Args               // where Argop is NFSOpnum4Close
-	Opcommit             Commit4Args              // where Argop is NFSOpnum4Commit
-	Opcreate             *Create4Args             // where Argop is NFSOpnum4Create
-	Opdelegpurge         Delegpurge4Args          // where Argop is NFSOpnum4Delegpurge
-	Opdelegreturn        Delegreturn4Args         // where Argop is NFSOpnum4Delegreturn
-	Opgetattr            Getattr4Args             // where Argop is NFSOpnum4Getattr
-	Oplink               Link4Args                // where Argop is NFSOpnum4Link
-	Oplock               *Lock4Args               // where Argop is NFSOpnum4Lock
-	Oplockt              *Lockt4Args              // where Argop is NFSOpnum4Lockt
-	Oplocku              *Locku4Args              // where Argop is NFSOpnum4Locku
-	Oplookup             *Lookup4Args             // where Argop is NFSOpnum4Lookup
-	Opnverify            *Nverify4Args            // where Argop is NFSOpnum4Nverify
-	Opopen               *Open4Args               // where Argop is NFSOpnum4Open
-	Opopenattr           Openattr4Args            // where Argop is NFSOpnum4Openattr
-	OpopenConfirm        *OpenConfirm4Args        // where Argop is NFSOpnum4OpenConfirm
-	OpopenDowngrade      *OpenDowngrade4Args      // where Argop is NFSOpnum4OpenDowngrade
-	Opputfh              *Putfh4Args              // where Argop is NFSOpnum4Putfh
-	Opread               *Read4Args               // where Argop is NFSOpnum4Read
-	Opreaddir            *Readdir4Args            // where Argop is NFSOpnum4Readdir
-	Opremove             *Remove4Args             // where Argop is NFSOpnum4Remove
-	Oprename             *Rename4Args             // where Argop is NFSOpnum4Rename
-	Oprenew              Renew4Args               // where Argop is NFSOpnum4Renew
-	Opsecinfo            *Secinfo4Args            // where Argop is NFSOpnum4Secinfo
-	Opsetattr            *Setattr4Args            // where Argop is NFSOpnum4Setattr
-	Opsetclientid        *Setclientid4Args        // where Argop is NFSOpnum4Setclientid
-	OpsetclientidConfirm *SetclientidConfirm4Args // where Argop is NFSOpnum4SetclientidConfirm
-	Opverify             *Verify4Args             // where Argop is NFSOpnum4Verify
-	Opwrite              *Write4Args              // where Argop is NFSOpnum4Write
-	OpreleaseLockowner   *ReleaseLockowner4Args   // where Argop is NFSOpnum4ReleaseLockowner
-}
-
-// The extent of NFSArgop4, which has no largest size below 2 GiB.
-const (
-	NFSArgop4MinSize       = 4 // bytes on the wire, at least
-	NFSArgop4Amplification = 6 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSArgop4) XDRSize() int {
@@ -30768,14 +30178,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 		switch v.Opcreate.Objtype.Type {
 		case NFSFtype4Lnk:
-			if uint64(len(v.Opcreate.Objtype.Linkdata)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objtype.Linkdata)), 4294967295, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
+			if uint64(len(v.Opcreate.Objtype.Linkdata)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objtype.Linkdata)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opcreate.Objtype.Linkdata))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcreate.Objtype.Linkdata)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Objtype.Linkdata)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opcreate.Objtype.Linkdata)
 		case NFSFtype4Blk, NFSFtype4Chr:
@@ -30792,39 +30201,35 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Objtype.Type)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
 			}
 		}
-		if uint64(len(v.Opcreate.Objname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objname)), 4294967295, "nfs4.NFSArgop4:Opcreate.Objname")
+		if uint64(len(v.Opcreate.Objname)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objname)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Objname")
 		}
-		if uint64(len(v.Opcreate.Createattrs.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcreate.Objname))+4, uint64(len(v.Opcreate.Createattrs.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
+		if uint64(len(v.Opcreate.Createattrs.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcreate.Objname))+4, uint64(len(v.Opcreate.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opcreate.Objname))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcreate.Objname)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Objname)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opcreate.Objname)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcreate.Createattrs.Attrmask)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Createattrs.Attrmask)))
 		off += 4
-		s := v.Opcreate.Createattrs.Attrmask[:]
+		s := v.Opcreate.Createattrs.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s[i])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
-		if uint64(len(v.Opcreate.Createattrs.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Createattrs.AttrVals)), 4294967295, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
+		if uint64(len(v.Opcreate.Createattrs.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opcreate.Createattrs.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcreate.Createattrs.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Createattrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opcreate.Createattrs.AttrVals)
 	case NFSOpnum4Delegpurge:
@@ -30845,8 +30250,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		*(*[12]byte)(w[8:20]) = v.Opdelegreturn.DelegStateid.Other
 		off += 20
 	case NFSOpnum4Getattr:
-		if uint64(len(v.Opgetattr.AttrRequest)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opgetattr.AttrRequest)), 4294967295, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
+		if uint64(len(v.Opgetattr.AttrRequest)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -30855,25 +30260,23 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opgetattr.AttrRequest)))
 		off += 8
-		s2 := v.Opgetattr.AttrRequest[:]
+		s2 := v.Opgetattr.AttrRequest
 		for i2 := range s2 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s2[i2])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
 	case NFSOpnum4Getfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Link:
-		if uint64(len(v.Oplink.Newname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplink.Newname)), 4294967295, "nfs4.NFSArgop4:Oplink.Newname")
+		if uint64(len(v.Oplink.Newname)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplink.Newname)), math.MaxUint32, "nfs4.NFSArgop4:Oplink.Newname")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oplink.Newname))) {
 			return 0, xdr.Full()
@@ -30972,8 +30375,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if v.Oplookup == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplookup")
 		}
-		if uint64(len(v.Oplookup.Objname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplookup.Objname)), 4294967295, "nfs4.NFSArgop4:Oplookup.Objname")
+		if uint64(len(v.Oplookup.Objname)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplookup.Objname)), math.MaxUint32, "nfs4.NFSArgop4:Oplookup.Objname")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oplookup.Objname))) {
 			return 0, xdr.Full()
@@ -30987,15 +30390,14 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Nverify:
 		if v.Opnverify == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opnverify")
 		}
-		if uint64(len(v.Opnverify.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opnverify.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
+		if uint64(len(v.Opnverify.ObjAttributes.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opnverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -31004,23 +30406,21 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opnverify.ObjAttributes.Attrmask)))
 		off += 8
-		s3 := v.Opnverify.ObjAttributes.Attrmask[:]
+		s3 := v.Opnverify.ObjAttributes.Attrmask
 		for i3 := range s3 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s3[i3])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 			off += 4
 		}
-		if uint64(len(v.Opnverify.ObjAttributes.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opnverify.ObjAttributes.AttrVals)), 4294967295, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
+		if uint64(len(v.Opnverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opnverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opnverify.ObjAttributes.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opnverify.ObjAttributes.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opnverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opnverify.ObjAttributes.AttrVals)
 	case NFSOpnum4Open:
@@ -31042,15 +30442,14 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Opopen.Owner.Owner)))
 		off += 28
 		off = xdr.PutOpaque(b, off, v.Opopen.Owner.Owner)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.Opentype))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Opopen.Openhow.Opentype))
 		off += 4
 		switch v.Opopen.Openhow.Opentype {
 		case Opentype4Create:
 			switch v.Opopen.Openhow.How.Mode {
 			case Createmode4Unchecked4, Createmode4Guarded4:
-				if uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
+				if uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Full()
@@ -31059,23 +30458,21 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.How.Mode))
 				binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opopen.Openhow.How.Createattrs.Attrmask)))
 				off += 8
-				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask[:]
+				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask
 				for i4 := range s4 {
 					if xdr.Lacks(b, off, 4) {
 						return 0, xdr.Full()
 					}
-					w := b[off : off+4 : off+4]
-					binary.BigEndian.PutUint32(w[0:4], s4[i4])
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 					off += 4
 				}
-				if uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)), 4294967295, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
+				if uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
 				}
 				if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opopen.Openhow.How.Createattrs.AttrVals))) {
 					return 0, xdr.Full()
 				}
-				w = b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opopen.Openhow.How.Createattrs.AttrVals)))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opopen.Openhow.How.Createattrs.AttrVals)))
 				off += 4
 				off = xdr.PutOpaque(b, off, v.Opopen.Openhow.How.Createattrs.AttrVals)
 			case Createmode4Exclusive4:
@@ -31099,8 +30496,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		}
 		switch v.Opopen.Claim.Claim {
 		case OpenClaimType4Null:
-			if uint64(len(v.Opopen.Claim.File)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.File")
+			if uint64(len(v.Opopen.Claim.File)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.File)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opopen.Claim.File))) {
 				return 0, xdr.Full()
@@ -31122,8 +30519,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[4:8], uint32(v.Opopen.Claim.DelegateType))
 			off += 8
 		case OpenClaimType4DelegateCur:
-			if uint64(len(v.Opopen.Claim.DelegateCurInfo.File)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opopen.Claim.DelegateCurInfo.File)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
+			if uint64(len(v.Opopen.Claim.DelegateCurInfo.File)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opopen.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
 			}
 			if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Opopen.Claim.DelegateCurInfo.File))) {
 				return 0, xdr.Full()
@@ -31136,8 +30533,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 24
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.DelegateCurInfo.File)
 		case OpenClaimType4DelegatePrev:
-			if uint64(len(v.Opopen.Claim.FileDelegatePrev)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.FileDelegatePrev)), 4294967295, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
+			if uint64(len(v.Opopen.Claim.FileDelegatePrev)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.FileDelegatePrev)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opopen.Claim.FileDelegatePrev))) {
 				return 0, xdr.Full()
@@ -31208,15 +30605,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Putrootfh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Read:
 		if v.Opread == nil {
@@ -31236,8 +30631,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if v.Opreaddir == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opreaddir")
 		}
-		if uint64(len(v.Opreaddir.AttrRequest)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Opreaddir.AttrRequest)), 4294967295, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
+		if uint64(len(v.Opreaddir.AttrRequest)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Opreaddir.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
 		}
 		if xdr.Lacks(b, off, 32) {
 			return 0, xdr.Full()
@@ -31250,28 +30645,26 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.Opreaddir.Maxcount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.Opreaddir.AttrRequest)))
 		off += 32
-		s5 := v.Opreaddir.AttrRequest[:]
+		s5 := v.Opreaddir.AttrRequest
 		for i5 := range s5 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s5[i5])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
 			off += 4
 		}
 	case NFSOpnum4Readlink:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Remove:
 		if v.Opremove == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opremove")
 		}
-		if uint64(len(v.Opremove.Target)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opremove.Target)), 4294967295, "nfs4.NFSArgop4:Opremove.Target")
+		if uint64(len(v.Opremove.Target)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opremove.Target)), math.MaxUint32, "nfs4.NFSArgop4:Opremove.Target")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opremove.Target))) {
 			return 0, xdr.Full()
@@ -31285,11 +30678,11 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if v.Oprename == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oprename")
 		}
-		if uint64(len(v.Oprename.Oldname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oprename.Oldname)), 4294967295, "nfs4.NFSArgop4:Oprename.Oldname")
+		if uint64(len(v.Oprename.Oldname)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oprename.Oldname)), math.MaxUint32, "nfs4.NFSArgop4:Oprename.Oldname")
 		}
-		if uint64(len(v.Oprename.Newname)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oprename.Oldname))+8, uint64(len(v.Oprename.Newname)), 4294967295, "nfs4.NFSArgop4:Oprename.Newname")
+		if uint64(len(v.Oprename.Newname)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oprename.Oldname))+8, uint64(len(v.Oprename.Newname)), math.MaxUint32, "nfs4.NFSArgop4:Oprename.Newname")
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Oprename.Oldname))+xdr.Padded(len(v.Oprename.Newname))) {
 			return 0, xdr.Full()
@@ -31299,8 +30692,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Oprename.Oldname)))
 		off += 8
 		off = xdr.PutOpaque(b, off, v.Oprename.Oldname)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Oprename.Newname)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Oprename.Newname)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Oprename.Newname)
 	case NFSOpnum4Renew:
@@ -31315,22 +30707,20 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Savefh:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Secinfo:
 		if v.Opsecinfo == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsecinfo")
 		}
-		if uint64(len(v.Opsecinfo.Name)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opsecinfo.Name)), 4294967295, "nfs4.NFSArgop4:Opsecinfo.Name")
+		if uint64(len(v.Opsecinfo.Name)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opsecinfo.Name)), math.MaxUint32, "nfs4.NFSArgop4:Opsecinfo.Name")
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opsecinfo.Name))) {
 			return 0, xdr.Full()
@@ -31344,8 +30734,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if v.Opsetattr == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsetattr")
 		}
-		if uint64(len(v.Opsetattr.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opsetattr.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
+		if uint64(len(v.Opsetattr.ObjAttributes.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opsetattr.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
 		}
 		if xdr.Lacks(b, off, 24) {
 			return 0, xdr.Full()
@@ -31356,23 +30746,21 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		*(*[12]byte)(w[8:20]) = v.Opsetattr.Stateid.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opsetattr.ObjAttributes.Attrmask)))
 		off += 24
-		s6 := v.Opsetattr.ObjAttributes.Attrmask[:]
+		s6 := v.Opsetattr.ObjAttributes.Attrmask
 		for i6 := range s6 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s6[i6])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s6[i6])
 			off += 4
 		}
-		if uint64(len(v.Opsetattr.ObjAttributes.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetattr.ObjAttributes.AttrVals)), 4294967295, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
+		if uint64(len(v.Opsetattr.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetattr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opsetattr.ObjAttributes.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsetattr.ObjAttributes.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetattr.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opsetattr.ObjAttributes.AttrVals)
 	case NFSOpnum4Setclientid:
@@ -31382,11 +30770,11 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if len(v.Opsetclientid.Client.ID) > 1024 {
 			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opsetclientid.Client.ID)), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
 		}
-		if uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+20, uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)), 4294967295, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
+		if uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+20, uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
 		}
-		if uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+24, uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)), 4294967295, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+		if uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+24, uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
 		}
 		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RAddr))) {
 			return 0, xdr.Full()
@@ -31402,12 +30790,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opsetclientid.Callback.CbLocation.RNetid)))
 		off += 8
 		off = xdr.PutOpaque(b, off, v.Opsetclientid.Callback.CbLocation.RNetid)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsetclientid.Callback.CbLocation.RAddr)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.Callback.CbLocation.RAddr)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opsetclientid.Callback.CbLocation.RAddr)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.Opsetclientid.CallbackIdent)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Opsetclientid.CallbackIdent)
 		off += 4
 	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm == nil {
@@ -31425,8 +30811,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if v.Opverify == nil {
 			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opverify")
 		}
-		if uint64(len(v.Opverify.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opverify.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
+		if uint64(len(v.Opverify.ObjAttributes.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -31435,23 +30821,21 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opverify.ObjAttributes.Attrmask)))
 		off += 8
-		s7 := v.Opverify.ObjAttributes.Attrmask[:]
+		s7 := v.Opverify.ObjAttributes.Attrmask
 		for i7 := range s7 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s7[i7])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
 			off += 4
 		}
-		if uint64(len(v.Opverify.ObjAttributes.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opverify.ObjAttributes.AttrVals)), 4294967295, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
+		if uint64(len(v.Opverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opverify.ObjAttributes.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opverify.ObjAttributes.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opverify.ObjAttributes.AttrVals)
 	case NFSOpnum4Write:
@@ -31461,8 +30845,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if !v.Opwrite.Stable.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off+28, uint64(uint32(v.Opwrite.Stable)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
 		}
-		if uint64(len(v.Opwrite.Data)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Opwrite.Data)), 4294967295, "nfs4.NFSArgop4:Opwrite.Data")
+		if uint64(len(v.Opwrite.Data)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Opwrite.Data)), math.MaxUint32, "nfs4.NFSArgop4:Opwrite.Data")
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Opwrite.Data))) {
 			return 0, xdr.Full()
@@ -31496,8 +30880,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	default:
 		if !v.Argop.Valid() {
@@ -31514,8 +30897,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Argop {
 		switch v.Argop {
@@ -31637,8 +31019,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opaccess.Access")
 		}
-		w := b[off : off+4 : off+4]
-		v.Opaccess.Access = binary.BigEndian.Uint32(w[0:4])
+		v.Opaccess.Access = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case NFSOpnum4Close:
 		if xdr.Lacks(b, off, 20) {
@@ -31664,8 +31045,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opcreate.Objtype.Type {
 			switch v.Opcreate.Objtype.Type {
@@ -31683,8 +31063,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
@@ -31711,8 +31090,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objname")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSArgop4:Opcreate.Objname")
@@ -31725,8 +31103,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
 		}
-		w = b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
@@ -31734,17 +31111,15 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opcreate.Createattrs.Attrmask, int(n3), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
 		}
-		s := v.Opcreate.Createattrs.Attrmask[:]
+		s := v.Opcreate.Createattrs.Attrmask
 		for i := range s {
-			w := b[off : off+4 : off+4]
-			s[i] = binary.BigEndian.Uint32(w[0:4])
+			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
@@ -31758,8 +31133,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Opdelegpurge.Clientid")
 		}
-		w := b[off : off+8 : off+8]
-		v.Opdelegpurge.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
+		v.Opdelegpurge.Clientid = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
 	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 16) {
@@ -31773,8 +31147,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
-		w := b[off : off+4 : off+4]
-		n5 := binary.BigEndian.Uint32(w[0:4])
+		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
@@ -31782,10 +31155,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opgetattr.AttrRequest, int(n5), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
-		s2 := v.Opgetattr.AttrRequest[:]
+		s2 := v.Opgetattr.AttrRequest
 		for i2 := range s2 {
-			w := b[off : off+4 : off+4]
-			s2[i2] = binary.BigEndian.Uint32(w[0:4])
+			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 	case NFSOpnum4Getfh:
@@ -31793,8 +31165,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oplink.Newname")
 		}
-		w := b[off : off+4 : off+4]
-		n6 := binary.BigEndian.Uint32(w[0:4])
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.NFSArgop4:Oplink.Newname")
@@ -31927,8 +31298,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oplookup.Objname")
 		}
-		w := b[off : off+4 : off+4]
-		n9 := binary.BigEndian.Uint32(w[0:4])
+		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n9)), "nfs4.NFSArgop4:Oplookup.Objname")
@@ -31946,8 +31316,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n10 := binary.BigEndian.Uint32(w[0:4])
+		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n10)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
@@ -31955,17 +31324,15 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opnverify.ObjAttributes.Attrmask, int(n10), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
 		}
-		s3 := v.Opnverify.ObjAttributes.Attrmask[:]
+		s3 := v.Opnverify.ObjAttributes.Attrmask
 		for i3 := range s3 {
-			w := b[off : off+4 : off+4]
-			s3[i3] = binary.BigEndian.Uint32(w[0:4])
+			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n11 := binary.BigEndian.Uint32(w[0:4])
+		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
@@ -32003,8 +31370,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
 		}
-		w = b[off : off+4 : off+4]
-		kind4 := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+		kind4 := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind4 != v.Opopen.Openhow.Opentype {
 			switch v.Opopen.Openhow.Opentype {
@@ -32019,8 +31385,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
-			w := b[off : off+4 : off+4]
-			kind5 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+			kind5 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind5 != v.Opopen.Openhow.How.Mode {
 				switch v.Opopen.Openhow.How.Mode {
@@ -32036,8 +31401,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
-				w := b[off : off+4 : off+4]
-				n13 := binary.BigEndian.Uint32(w[0:4])
+				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n13)*4 > uint64(len(b)-off) {
 					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n13), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
@@ -32045,17 +31409,15 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if err = xdr.Resize(d, &v.Opopen.Openhow.How.Createattrs.Attrmask, int(n13), 4, off); err != nil {
 					return 0, xdr.In(err, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
-				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask[:]
+				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask
 				for i4 := range s4 {
-					w := b[off : off+4 : off+4]
-					s4[i4] = binary.BigEndian.Uint32(w[0:4])
+					s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 				}
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
 				}
-				w = b[off : off+4 : off+4]
-				n14 := binary.BigEndian.Uint32(w[0:4])
+				n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
@@ -32069,8 +31431,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 8) {
 					return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Opopen.Openhow.How.Createverf")
 				}
-				w := b[off : off+8 : off+8]
-				v.Opopen.Openhow.How.Createverf = [8]byte(w[0:8])
+				v.Opopen.Openhow.How.Createverf = [8]byte(b[off : off+8 : off+8])
 				off += 8
 			default:
 				if !kind5.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -32086,8 +31447,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
-		w = b[off : off+4 : off+4]
-		kind6 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+		kind6 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind6 != v.Opopen.Claim.Claim {
 			switch v.Opopen.Claim.Claim {
@@ -32107,8 +31467,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
-			w := b[off : off+4 : off+4]
-			n15 := binary.BigEndian.Uint32(w[0:4])
+			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n15)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n15)), "nfs4.NFSArgop4:Opopen.Claim.File")
@@ -32122,8 +31481,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
-			w := b[off : off+4 : off+4]
-			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			if !enum4.Valid() && d.Refuses(xdr.CodeEnum) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
@@ -32150,8 +31508,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
 			}
-			w := b[off : off+4 : off+4]
-			n17 := binary.BigEndian.Uint32(w[0:4])
+			n17 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n17)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n17)), "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
@@ -32171,8 +31528,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopenattr.Createdir")
 		}
-		w := b[off : off+4 : off+4]
-		word3 := binary.BigEndian.Uint32(w[0:4])
+		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		if word3 > 1 && d.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs4.NFSArgop4:Opopenattr.Createdir")
 		}
@@ -32211,8 +31567,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opputfh.Object")
 		}
-		w := b[off : off+4 : off+4]
-		n18 := binary.BigEndian.Uint32(w[0:4])
+		n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n18 > 128 {
 			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n18), 128, "nfs4.NFSArgop4:Opputfh.Object")
@@ -32260,10 +31615,9 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opreaddir.AttrRequest, int(n19), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
 		}
-		s5 := v.Opreaddir.AttrRequest[:]
+		s5 := v.Opreaddir.AttrRequest
 		for i5 := range s5 {
-			w := b[off : off+4 : off+4]
-			s5[i5] = binary.BigEndian.Uint32(w[0:4])
+			s5[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 	case NFSOpnum4Readlink:
@@ -32274,8 +31628,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opremove.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n20 := binary.BigEndian.Uint32(w[0:4])
+		n20 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n20)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n20)), "nfs4.NFSArgop4:Opremove.Target")
@@ -32292,8 +31645,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Oldname")
 		}
-		w := b[off : off+4 : off+4]
-		n21 := binary.BigEndian.Uint32(w[0:4])
+		n21 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n21)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n21)), "nfs4.NFSArgop4:Oprename.Oldname")
@@ -32306,8 +31658,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Newname")
 		}
-		w = b[off : off+4 : off+4]
-		n22 := binary.BigEndian.Uint32(w[0:4])
+		n22 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n22)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n22)), "nfs4.NFSArgop4:Oprename.Newname")
@@ -32321,8 +31672,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Short(b, off, 8, "nfs4.NFSArgop4:Oprenew.Clientid")
 		}
-		w := b[off : off+8 : off+8]
-		v.Oprenew.Clientid = Clientid4(binary.BigEndian.Uint64(w[0:8]))
+		v.Oprenew.Clientid = Clientid4(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
 	case NFSOpnum4Restorefh:
 	case NFSOpnum4Savefh:
@@ -32333,8 +31683,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsecinfo.Name")
 		}
-		w := b[off : off+4 : off+4]
-		n23 := binary.BigEndian.Uint32(w[0:4])
+		n23 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n23)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n23)), "nfs4.NFSArgop4:Opsecinfo.Name")
@@ -32362,17 +31711,15 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opsetattr.ObjAttributes.Attrmask, int(n24), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
 		}
-		s6 := v.Opsetattr.ObjAttributes.Attrmask[:]
+		s6 := v.Opsetattr.ObjAttributes.Attrmask
 		for i6 := range s6 {
-			w := b[off : off+4 : off+4]
-			s6[i6] = binary.BigEndian.Uint32(w[0:4])
+			s6[i6] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n25 := binary.BigEndian.Uint32(w[0:4])
+		n25 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n25)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n25)), "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
@@ -32422,8 +31769,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
 		}
-		w = b[off : off+4 : off+4]
-		n28 := binary.BigEndian.Uint32(w[0:4])
+		n28 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n28)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
@@ -32436,8 +31782,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.CallbackIdent")
 		}
-		w = b[off : off+4 : off+4]
-		v.Opsetclientid.CallbackIdent = binary.BigEndian.Uint32(w[0:4])
+		v.Opsetclientid.CallbackIdent = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case NFSOpnum4SetclientidConfirm:
 		if err = xdr.Arm(d, &v.OpsetclientidConfirm, 16, off); err != nil {
@@ -32457,8 +31802,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n29 := binary.BigEndian.Uint32(w[0:4])
+		n29 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n29)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n29), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
@@ -32466,17 +31810,15 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opverify.ObjAttributes.Attrmask, int(n29), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
 		}
-		s7 := v.Opverify.ObjAttributes.Attrmask[:]
+		s7 := v.Opverify.ObjAttributes.Attrmask
 		for i7 := range s7 {
-			w := b[off : off+4 : off+4]
-			s7[i7] = binary.BigEndian.Uint32(w[0:4])
+			s7[i7] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n30 := binary.BigEndian.Uint32(w[0:4])
+		n30 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n30)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n30)), "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
@@ -32549,8 +31891,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case NFSOpnum4Access:
@@ -32572,16 +31913,14 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := NFSFtype4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := NFSFtype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case NFSFtype4Lnk:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
@@ -32604,8 +31943,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Objname")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSArgop4:Opcreate.Objname")
@@ -32617,8 +31955,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
 		}
-		w = b[off : off+4 : off+4]
-		n3 := binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
@@ -32627,8 +31964,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n4 := binary.BigEndian.Uint32(w[0:4])
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
@@ -32651,8 +31987,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
 		}
-		w := b[off : off+4 : off+4]
-		n5 := binary.BigEndian.Uint32(w[0:4])
+		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
@@ -32663,8 +31998,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oplink.Newname")
 		}
-		w := b[off : off+4 : off+4]
-		n6 := binary.BigEndian.Uint32(w[0:4])
+		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n6)), "nfs4.NFSArgop4:Oplink.Newname")
@@ -32751,8 +32085,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oplookup.Objname")
 		}
-		w := b[off : off+4 : off+4]
-		n9 := binary.BigEndian.Uint32(w[0:4])
+		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n9)), "nfs4.NFSArgop4:Oplookup.Objname")
@@ -32766,8 +32099,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n10 := binary.BigEndian.Uint32(w[0:4])
+		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n10)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
@@ -32776,8 +32108,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n11 := binary.BigEndian.Uint32(w[0:4])
+		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n11)), "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
@@ -32806,24 +32137,21 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
 		}
-		w = b[off : off+4 : off+4]
-		kind4 := Opentype4(binary.BigEndian.Uint32(w[0:4]))
+		kind4 := Opentype4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind4 {
 		case Opentype4Create:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
 			}
-			w := b[off : off+4 : off+4]
-			kind5 := Createmode4(binary.BigEndian.Uint32(w[0:4]))
+			kind5 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind5 {
 			case Createmode4Unchecked4, Createmode4Guarded4:
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
-				w := b[off : off+4 : off+4]
-				n13 := binary.BigEndian.Uint32(w[0:4])
+				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n13)*4 > uint64(len(b)-off) {
 					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n13), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
@@ -32832,8 +32160,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
 				}
-				w = b[off : off+4 : off+4]
-				n14 := binary.BigEndian.Uint32(w[0:4])
+				n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
@@ -32861,16 +32188,14 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.Claim")
 		}
-		w = b[off : off+4 : off+4]
-		kind6 := OpenClaimType4(binary.BigEndian.Uint32(w[0:4]))
+		kind6 := OpenClaimType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind6 {
 		case OpenClaimType4Null:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.File")
 			}
-			w := b[off : off+4 : off+4]
-			n15 := binary.BigEndian.Uint32(w[0:4])
+			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n15)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n15)), "nfs4.NFSArgop4:Opopen.Claim.File")
@@ -32883,8 +32208,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
-			w := b[off : off+4 : off+4]
-			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+			enum4 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			if !enum4.Valid() && c.Refuses(xdr.CodeEnum) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
 			}
@@ -32907,8 +32231,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
 			}
-			w := b[off : off+4 : off+4]
-			n17 := binary.BigEndian.Uint32(w[0:4])
+			n17 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n17)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n17)), "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
@@ -32927,8 +32250,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opopenattr.Createdir")
 		}
-		w := b[off : off+4 : off+4]
-		word3 := binary.BigEndian.Uint32(w[0:4])
+		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		if word3 > 1 && c.Refuses(xdr.CodeBool) {
 			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "nfs4.NFSArgop4:Opopenattr.Createdir")
 		}
@@ -32947,8 +32269,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opputfh.Object")
 		}
-		w := b[off : off+4 : off+4]
-		n18 := binary.BigEndian.Uint32(w[0:4])
+		n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n18 > 128 {
 			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n18), 128, "nfs4.NFSArgop4:Opputfh.Object")
@@ -32983,8 +32304,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opremove.Target")
 		}
-		w := b[off : off+4 : off+4]
-		n20 := binary.BigEndian.Uint32(w[0:4])
+		n20 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n20)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n20)), "nfs4.NFSArgop4:Opremove.Target")
@@ -32997,8 +32317,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Oldname")
 		}
-		w := b[off : off+4 : off+4]
-		n21 := binary.BigEndian.Uint32(w[0:4])
+		n21 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n21)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n21)), "nfs4.NFSArgop4:Oprename.Oldname")
@@ -33010,8 +32329,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Oprename.Newname")
 		}
-		w = b[off : off+4 : off+4]
-		n22 := binary.BigEndian.Uint32(w[0:4])
+		n22 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n22)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n22)), "nfs4.NFSArgop4:Oprename.Newname")
@@ -33031,8 +32349,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsecinfo.Name")
 		}
-		w := b[off : off+4 : off+4]
-		n23 := binary.BigEndian.Uint32(w[0:4])
+		n23 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n23)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n23)), "nfs4.NFSArgop4:Opsecinfo.Name")
@@ -33055,8 +32372,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n25 := binary.BigEndian.Uint32(w[0:4])
+		n25 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n25)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n25)), "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
@@ -33098,8 +32414,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
 		}
-		w = b[off : off+4 : off+4]
-		n28 := binary.BigEndian.Uint32(w[0:4])
+		n28 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n28)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
@@ -33121,8 +32436,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n29 := binary.BigEndian.Uint32(w[0:4])
+		n29 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n29)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n29), uint64(len(b)-off)/4, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
@@ -33131,8 +32445,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n30 := binary.BigEndian.Uint32(w[0:4])
+		n30 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n30)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n30)), "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
@@ -33302,55 +32615,6 @@ func (v *NFSArgop4) ResetXDR() {
 	}
 	v.Argop = 0
 }
-
-// NFSResop4 is union nfs_resop4.
-type NFSResop4 struct {
-	Resop                NFSOpnum4               // selects the arm
-	Opaccess             Access4Res              // where Resop is NFSOpnum4Access
-	Opclose              Close4Res               // where Resop is NFSOpnum4Close
-	Opcommit             Commit4Res              // where Resop is NFSOpnum4Commit
-	Opcreate             Create4Res              // where Resop is NFSOpnum4Create
-	Opdelegpurge         Delegpurge4Res          // where Resop is NFSOpnum4Delegpurge
-	Opdelegreturn        Delegreturn4Res         // where Resop is NFSOpnum4Delegreturn
-	Opgetattr            *Getattr4Res            // where Resop is NFSOpnum4Getattr
-	Opgetfh              *Getfh4Res              // where Resop is NFSOpnum4Getfh
-	Oplink               *Link4Res               // where Resop is NFSOpnum4Link
-	Oplock               *Lock4Res               // where Resop is NFSOpnum4Lock
-	Oplockt              *Lockt4Res              // where Resop is NFSOpnum4Lockt
-	Oplocku              Locku4Res               // where Resop is NFSOpnum4Locku
-	Oplookup             *Lookup4Res             // where Resop is NFSOpnum4Lookup
-	Oplookupp            *Lookupp4Res            // where Resop is NFSOpnum4Lookupp
-	Opnverify            *Nverify4Res            // where Resop is NFSOpnum4Nverify
-	Opopen               *Open4Res               // where Resop is NFSOpnum4Open
-	Opopenattr           *Openattr4Res           // where Resop is NFSOpnum4Openattr
-	OpopenConfirm        *OpenConfirm4Res        // where Resop is NFSOpnum4OpenConfirm
-	OpopenDowngrade      *OpenDowngrade4Res      // where Resop is NFSOpnum4OpenDowngrade
-	Opputfh              *Putfh4Res              // where Resop is NFSOpnum4Putfh
-	Opputpubfh           *Putpubfh4Res           // where Resop is NFSOpnum4Putpubfh
-	Opputrootfh          *Putrootfh4Res          // where Resop is NFSOpnum4Putrootfh
-	Opread               *Read4Res               // where Resop is NFSOpnum4Read
-	Opreaddir            *Readdir4Res            // where Resop is NFSOpnum4Readdir
-	Opreadlink           *Readlink4Res           // where Resop is NFSOpnum4Readlink
-	Opremove             *Remove4Res             // where Resop is NFSOpnum4Remove
-	Oprename             *Rename4Res             // where Resop is NFSOpnum4Rename
-	Oprenew              *Renew4Res              // where Resop is NFSOpnum4Renew
-	Oprestorefh          *Restorefh4Res          // where Resop is NFSOpnum4Restorefh
-	Opsavefh             *Savefh4Res             // where Resop is NFSOpnum4Savefh
-	Opsecinfo            *Secinfo4Res            // where Resop is NFSOpnum4Secinfo
-	Opsetattr            *Setattr4Res            // where Resop is NFSOpnum4Setattr
-	Opsetclientid        *Setclientid4Res        // where Resop is NFSOpnum4Setclientid
-	OpsetclientidConfirm *SetclientidConfirm4Res // where Resop is NFSOpnum4SetclientidConfirm
-	Opverify             *Verify4Res             // where Resop is NFSOpnum4Verify
-	Opwrite              *Write4Res              // where Resop is NFSOpnum4Write
-	OpreleaseLockowner   *ReleaseLockowner4Res   // where Resop is NFSOpnum4ReleaseLockowner
-	Opillegal            *Illegal4Res            // where Resop is NFSOpnum4Illegal
-}
-
-// The extent of NFSResop4, which has no largest size below 2 GiB.
-const (
-	NFSResop4MinSize       = 8  // bytes on the wire, at least
-	NFSResop4Amplification = 10 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSResop4) XDRSize() int {
@@ -33768,8 +33032,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			*(*[8]byte)(w[0:8]) = v.Opcommit.Resok4.Writeverf
+			*(*[8]byte)(b[off : off+8 : off+8]) = v.Opcommit.Resok4.Writeverf
 			off += 8
 		default:
 			if !v.Opcommit.Status.Valid() {
@@ -33786,8 +33049,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 		switch v.Opcreate.Status {
 		case Nfsstat4OK:
-			if uint64(len(v.Opcreate.Resok4.Attrset)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opcreate.Resok4.Attrset)), 4294967295, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
+			if uint64(len(v.Opcreate.Resok4.Attrset)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opcreate.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
 			}
 			if xdr.Lacks(b, off, 24) {
 				return 0, xdr.Full()
@@ -33798,13 +33061,12 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint64(w[12:20], uint64(v.Opcreate.Resok4.Cinfo.After))
 			binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Opcreate.Resok4.Attrset)))
 			off += 24
-			s := v.Opcreate.Resok4.Attrset[:]
+			s := v.Opcreate.Resok4.Attrset
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s[i])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
 		default:
@@ -33847,32 +33109,29 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 		switch v.Opgetattr.Status {
 		case Nfsstat4OK:
-			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
+			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)))
 			off += 4
-			s2 := v.Opgetattr.Resok4.ObjAttributes.Attrmask[:]
+			s2 := v.Opgetattr.Resok4.ObjAttributes.Attrmask
 			for i2 := range s2 {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s2[i2])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
-			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
+			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals))) {
 				return 0, xdr.Full()
 			}
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opgetattr.Resok4.ObjAttributes.AttrVals)
 		default:
@@ -33899,8 +33158,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opgetfh.Resok4.Object))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opgetfh.Resok4.Object)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetfh.Resok4.Object)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opgetfh.Resok4.Object)
 		default:
@@ -34093,8 +33351,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			if v.Opopen.Resok4 == nil {
 				return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen.Resok4")
 			}
-			if uint64(len(v.Opopen.Resok4.Attrset)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Opopen.Resok4.Attrset)), 4294967295, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
+			if uint64(len(v.Opopen.Resok4.Attrset)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Opopen.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
 			}
 			if xdr.Lacks(b, off, 44) {
 				return 0, xdr.Full()
@@ -34108,13 +33366,12 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			binary.BigEndian.PutUint32(w[36:40], v.Opopen.Resok4.Rflags)
 			binary.BigEndian.PutUint32(w[40:44], uint32(len(v.Opopen.Resok4.Attrset)))
 			off += 44
-			s3 := v.Opopen.Resok4.Attrset[:]
+			s3 := v.Opopen.Resok4.Attrset
 			for i3 := range s3 {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s3[i3])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 				off += 4
 			}
 			switch v.Opopen.Resok4.Delegation.DelegationType {
@@ -34122,12 +33379,11 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
 				off += 4
 			case OpenDelegationType4Read:
-				if uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), 4294967295, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
+				if uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
 				}
 				if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))) {
 					return 0, xdr.Full()
@@ -34162,8 +33418,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Full()
 					}
-					w := b[off : off+8 : off+8]
-					binary.BigEndian.PutUint64(w[0:8], v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize)
+					binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize)
 					off += 8
 				case LimitBy4Blocks:
 					if xdr.Lacks(b, off, 8) {
@@ -34179,8 +33434,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 					}
 					return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
 				}
-				if uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)), 4294967295, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who")
+				if uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who")
 				}
 				if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who))) {
 					return 0, xdr.Full()
@@ -34322,8 +33577,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 		switch v.Opread.Status {
 		case Nfsstat4OK:
-			if uint64(len(v.Opread.Resok4.Data)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opread.Resok4.Data)), 4294967295, "nfs4.NFSResop4:Opread.Resok4.Data")
+			if uint64(len(v.Opread.Resok4.Data)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opread.Resok4.Data)), math.MaxUint32, "nfs4.NFSResop4:Opread.Resok4.Data")
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opread.Resok4.Data))) {
 				return 0, xdr.Full()
@@ -34354,17 +33609,16 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+8 : off+8]
-			*(*[8]byte)(w[0:8]) = v.Opreaddir.Resok4.Cookieverf
+			*(*[8]byte)(b[off : off+8 : off+8]) = v.Opreaddir.Resok4.Cookieverf
 			off += 8
-			s4 := v.Opreaddir.Resok4.Reply.Entries[:]
+			s4 := v.Opreaddir.Resok4.Reply.Entries
 			for i4 := range s4 {
 				p := &s4[i4]
-				if uint64(len(p.Name)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 4294967295, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i4)
+				if uint64(len(p.Name)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i4)
 				}
-				if uint64(len(p.Attrs.Attrmask)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), 4294967295, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
+				if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
 				}
 				if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
 					return 0, xdr.Full()
@@ -34375,33 +33629,30 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
 				off += 16
 				off = xdr.PutOpaque(b, off, p.Name)
-				w = b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.Attrmask)))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.Attrmask)))
 				off += 4
-				s5 := p.Attrs.Attrmask[:]
+				s5 := p.Attrs.Attrmask
 				for i5 := range s5 {
 					if xdr.Lacks(b, off, 4) {
 						return 0, xdr.Full()
 					}
-					w := b[off : off+4 : off+4]
-					binary.BigEndian.PutUint32(w[0:4], s5[i5])
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
 					off += 4
 				}
-				if uint64(len(p.Attrs.AttrVals)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), 4294967295, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
+				if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
 				}
 				if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
 					return 0, xdr.Full()
 				}
-				w = b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Attrs.AttrVals)))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 				off += 4
 				off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 			}
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Full()
 			}
-			w = b[off : off+8 : off+8]
+			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 0)
 			binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Opreaddir.Resok4.Reply.EOF))
 			off += 8
@@ -34423,14 +33674,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 		switch v.Opreadlink.Status {
 		case Nfsstat4OK:
-			if uint64(len(v.Opreadlink.Resok4.Link)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opreadlink.Resok4.Link)), 4294967295, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
+			if uint64(len(v.Opreadlink.Resok4.Link)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opreadlink.Resok4.Link)), math.MaxUint32, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opreadlink.Resok4.Link))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opreadlink.Resok4.Link)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opreadlink.Resok4.Link)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opreadlink.Resok4.Link)
 		default:
@@ -34548,22 +33798,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 		switch v.Opsecinfo.Status {
 		case Nfsstat4OK:
-			if uint64(len(v.Opsecinfo.Resok4)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsecinfo.Resok4)), 4294967295, "nfs4.NFSResop4:Opsecinfo.Resok4")
+			if uint64(len(v.Opsecinfo.Resok4)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsecinfo.Resok4)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsecinfo.Resok4)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsecinfo.Resok4)))
 			off += 4
-			s6 := v.Opsecinfo.Resok4[:]
+			s6 := v.Opsecinfo.Resok4
 			for i6 := range s6 {
 				p2 := &s6[i6]
 				switch p2.Flavor {
 				case RpcsecGSS:
-					if uint64(len(p2.FlavorInfo.Oid)) > 4294967295 {
-						return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.FlavorInfo.Oid)), 4294967295, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
+					if uint64(len(p2.FlavorInfo.Oid)) > math.MaxUint32 {
+						return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.FlavorInfo.Oid)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
 					}
 					if !p2.FlavorInfo.Service.Valid() {
 						return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p2.FlavorInfo.Oid))+12, uint64(uint32(p2.FlavorInfo.Service)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
@@ -34584,8 +33833,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 					if xdr.Lacks(b, off, 4) {
 						return 0, xdr.Full()
 					}
-					w := b[off : off+4 : off+4]
-					binary.BigEndian.PutUint32(w[0:4], p2.Flavor)
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], p2.Flavor)
 					off += 4
 				}
 			}
@@ -34601,8 +33849,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		if !v.Opsetattr.Status.Valid() {
 			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opsetattr.Status)), 0, "nfs4.NFSResop4:Opsetattr.Status")
 		}
-		if uint64(len(v.Opsetattr.Attrsset)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Opsetattr.Attrsset)), 4294967295, "nfs4.NFSResop4:Opsetattr.Attrsset")
+		if uint64(len(v.Opsetattr.Attrsset)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Opsetattr.Attrsset)), math.MaxUint32, "nfs4.NFSResop4:Opsetattr.Attrsset")
 		}
 		if xdr.Lacks(b, off, 12) {
 			return 0, xdr.Full()
@@ -34612,13 +33860,12 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opsetattr.Status))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Opsetattr.Attrsset)))
 		off += 12
-		s7 := v.Opsetattr.Attrsset[:]
+		s7 := v.Opsetattr.Attrsset
 		for i7 := range s7 {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s7[i7])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
 			off += 4
 		}
 	case NFSOpnum4Setclientid:
@@ -34642,21 +33889,19 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			*(*[8]byte)(w[8:16]) = v.Opsetclientid.Resok4.SetclientidConfirm
 			off += 16
 		case Nfsstat4ErrClidInuse:
-			if uint64(len(v.Opsetclientid.ClientUsing.RNetid)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetclientid.ClientUsing.RNetid)), 4294967295, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+			if uint64(len(v.Opsetclientid.ClientUsing.RNetid)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetclientid.ClientUsing.RNetid)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
 			}
-			if uint64(len(v.Opsetclientid.ClientUsing.RAddr)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+4, uint64(len(v.Opsetclientid.ClientUsing.RAddr)), 4294967295, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+			if uint64(len(v.Opsetclientid.ClientUsing.RAddr)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+4, uint64(len(v.Opsetclientid.ClientUsing.RAddr)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+xdr.Padded(len(v.Opsetclientid.ClientUsing.RAddr))) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsetclientid.ClientUsing.RNetid)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.ClientUsing.RNetid)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opsetclientid.ClientUsing.RNetid)
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opsetclientid.ClientUsing.RAddr)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.ClientUsing.RAddr)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opsetclientid.ClientUsing.RAddr)
 		default:
@@ -34764,8 +34009,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Resop")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Resop {
 		switch v.Resop {
@@ -34915,8 +34159,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opaccess.Status {
 			switch v.Opaccess.Status {
@@ -34944,8 +34187,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Opclose.Status {
 			switch v.Opclose.Status {
@@ -34973,8 +34215,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind4 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind4 != v.Opcommit.Status {
 			switch v.Opcommit.Status {
@@ -34989,8 +34230,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 8) {
 				return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opcommit.Resok4.Writeverf")
 			}
-			w := b[off : off+8 : off+8]
-			v.Opcommit.Resok4.Writeverf = [8]byte(w[0:8])
+			v.Opcommit.Resok4.Writeverf = [8]byte(b[off : off+8 : off+8])
 			off += 8
 		default:
 			if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -35001,8 +34241,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind5 != v.Opcreate.Status {
 			switch v.Opcreate.Status {
@@ -35033,10 +34272,9 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Opcreate.Resok4.Attrset, int(n), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
 			}
-			s := v.Opcreate.Resok4.Attrset[:]
+			s := v.Opcreate.Resok4.Attrset
 			for i := range s {
-				w := b[off : off+4 : off+4]
-				s[i] = binary.BigEndian.Uint32(w[0:4])
+				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 		default:
@@ -35048,8 +34286,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
@@ -35059,8 +34296,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
@@ -35073,8 +34309,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind6 != v.Opgetattr.Status {
 			switch v.Opgetattr.Status {
@@ -35089,8 +34324,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
@@ -35098,17 +34332,15 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Opgetattr.Resok4.ObjAttributes.Attrmask, int(n2), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			s2 := v.Opgetattr.Resok4.ObjAttributes.Attrmask[:]
+			s2 := v.Opgetattr.Resok4.ObjAttributes.Attrmask
 			for i2 := range s2 {
-				w := b[off : off+4 : off+4]
-				s2[i2] = binary.BigEndian.Uint32(w[0:4])
+				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
@@ -35130,8 +34362,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind7 != v.Opgetfh.Status {
 			switch v.Opgetfh.Status {
@@ -35146,8 +34377,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
 			}
-			w := b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n4 > 128 {
 				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 128, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
@@ -35172,8 +34402,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplink.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind8 != v.Oplink.Status {
 			switch v.Oplink.Status {
@@ -35209,8 +34438,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplock.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind9 != v.Oplock.Status {
 			switch v.Oplock.Status {
@@ -35269,8 +34497,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplockt.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind10 != v.Oplockt.Status {
 			switch v.Oplockt.Status {
@@ -35318,8 +34545,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind11 != v.Oplocku.Status {
 			switch v.Oplocku.Status {
@@ -35350,8 +34576,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookup.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum5.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Oplookup.Status")
 		}
@@ -35364,8 +34589,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookupp.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum6.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Oplookupp.Status")
 		}
@@ -35378,8 +34602,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opnverify.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum7.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opnverify.Status")
 		}
@@ -35392,8 +34615,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind12 != v.Opopen.Status {
 			switch v.Opopen.Status {
@@ -35432,17 +34654,15 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Opopen.Resok4.Attrset, int(n7), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
 			}
-			s3 := v.Opopen.Resok4.Attrset[:]
+			s3 := v.Opopen.Resok4.Attrset
 			for i3 := range s3 {
-				w := b[off : off+4 : off+4]
-				s3[i3] = binary.BigEndian.Uint32(w[0:4])
+				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
-			w = b[off : off+4 : off+4]
-			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind13 != v.Opopen.Resok4.Delegation.DelegationType {
 				switch v.Opopen.Resok4.Delegation.DelegationType {
@@ -35514,8 +34734,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize")
 					}
-					w := b[off : off+8 : off+8]
-					v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(w[0:8])
+					v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 					off += 8
 				case LimitBy4Blocks:
 					if xdr.Lacks(b, off, 8) {
@@ -35566,8 +34785,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopenattr.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum8.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opopenattr.Status")
 		}
@@ -35580,8 +34798,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenConfirm.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind15 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind15 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind15 != v.OpopenConfirm.Status {
 			switch v.OpopenConfirm.Status {
@@ -35612,8 +34829,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenDowngrade.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind16 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind16 != v.OpopenDowngrade.Status {
 			switch v.OpopenDowngrade.Status {
@@ -35644,8 +34860,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum9.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opputfh.Status")
 		}
@@ -35658,8 +34873,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum10.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
@@ -35672,8 +34886,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum11.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
@@ -35686,8 +34899,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opread.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind17 != v.Opread.Status {
 			switch v.Opread.Status {
@@ -35730,8 +34942,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind18 != v.Opreaddir.Status {
 			switch v.Opreaddir.Status {
@@ -35776,8 +34987,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
 				}
-				w = b[off : off+4 : off+4]
-				n12 := binary.BigEndian.Uint32(w[0:4])
+				n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n12)*4 > uint64(len(b)-off) {
 					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n12), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
@@ -35785,17 +34995,15 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if err = xdr.Resize(d, &p.Attrs.Attrmask, int(n12), 4, off); err != nil {
 					return 0, xdr.In(err, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
 				}
-				s4 := p.Attrs.Attrmask[:]
+				s4 := p.Attrs.Attrmask
 				for i5 := range s4 {
-					w := b[off : off+4 : off+4]
-					s4[i5] = binary.BigEndian.Uint32(w[0:4])
+					s4[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 				}
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
 				}
-				w = b[off : off+4 : off+4]
-				n13 := binary.BigEndian.Uint32(w[0:4])
+				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n13)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
@@ -35808,8 +35016,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
 				}
-				w = b[off : off+4 : off+4]
-				more = binary.BigEndian.Uint32(w[0:4])
+				more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				i4++
 			}
@@ -35820,8 +35027,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
 			}
-			w = b[off : off+4 : off+4]
-			word7 := binary.BigEndian.Uint32(w[0:4])
+			word7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			if word7 > 1 && d.Refuses(xdr.CodeBool) {
 				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word7), 1, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
 			}
@@ -35839,8 +35045,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind19 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind19 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind19 != v.Opreadlink.Status {
 			switch v.Opreadlink.Status {
@@ -35855,8 +35060,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
 			}
-			w := b[off : off+4 : off+4]
-			n14 := binary.BigEndian.Uint32(w[0:4])
+			n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSResop4:Opreadlink.Resok4.Link")
@@ -35878,8 +35082,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opremove.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind20 != v.Opremove.Status {
 			switch v.Opremove.Status {
@@ -35915,8 +35118,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprename.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind21 != v.Oprename.Status {
 			switch v.Oprename.Status {
@@ -35959,8 +35161,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprenew.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum12.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oprenew.Status")
 		}
@@ -35973,8 +35174,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum13 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum13 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum13.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
@@ -35987,8 +35187,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsavefh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum14 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum14 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum14.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Opsavefh.Status")
 		}
@@ -36001,8 +35200,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind22 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind22 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind22 != v.Opsecinfo.Status {
 			switch v.Opsecinfo.Status {
@@ -36017,8 +35215,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
-			w := b[off : off+4 : off+4]
-			n15 := binary.BigEndian.Uint32(w[0:4])
+			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n15)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n15), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opsecinfo.Resok4")
@@ -36026,15 +35223,14 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Opsecinfo.Resok4, int(n15), 40, off); err != nil {
 				return 0, xdr.In(err, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
-			s5 := v.Opsecinfo.Resok4[:]
+			s5 := v.Opsecinfo.Resok4
 			for i6 := range s5 {
 				p2 := &s5[i6]
 				var kind23 uint32
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].Flavor", i6)
 				}
-				w := b[off : off+4 : off+4]
-				kind23 = binary.BigEndian.Uint32(w[0:4])
+				kind23 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if kind23 != p2.Flavor {
 					switch p2.Flavor {
@@ -36049,8 +35245,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if xdr.Lacks(b, off, 4) {
 						return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
 					}
-					w := b[off : off+4 : off+4]
-					n16 := binary.BigEndian.Uint32(w[0:4])
+					n16 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
 						return 0, xdr.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
@@ -36063,7 +35258,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i6)
 					}
-					w = b[off : off+8 : off+8]
+					w := b[off : off+8 : off+8]
 					p2.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
 					enum15 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 					if !enum15.Valid() && d.Refuses(xdr.CodeEnum) {
@@ -36100,10 +35295,9 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opsetattr.Attrsset, int(n17), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSResop4:Opsetattr.Attrsset")
 		}
-		s6 := v.Opsetattr.Attrsset[:]
+		s6 := v.Opsetattr.Attrsset
 		for i7 := range s6 {
-			w := b[off : off+4 : off+4]
-			s6[i7] = binary.BigEndian.Uint32(w[0:4])
+			s6[i7] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 	case NFSOpnum4Setclientid:
@@ -36113,8 +35307,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind24 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind24 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind24 != v.Opsetclientid.Status {
 			switch v.Opsetclientid.Status {
@@ -36139,8 +35332,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
 			}
-			w := b[off : off+4 : off+4]
-			n18 := binary.BigEndian.Uint32(w[0:4])
+			n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
@@ -36153,8 +35345,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
 			}
-			w = b[off : off+4 : off+4]
-			n19 := binary.BigEndian.Uint32(w[0:4])
+			n19 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n19)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
@@ -36176,8 +35367,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum17.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
@@ -36190,8 +35380,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opverify.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum18.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opverify.Status")
 		}
@@ -36204,8 +35393,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opwrite.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind25 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind25 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind25 != v.Opwrite.Status {
 			switch v.Opwrite.Status {
@@ -36241,8 +35429,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum20.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
@@ -36255,8 +35442,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opillegal.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum21.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opillegal.Status")
 		}
@@ -36276,16 +35462,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Resop")
 	}
-	w := b[off : off+4 : off+4]
-	kind := NFSOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	kind := NFSOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case NFSOpnum4Access:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opaccess.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Nfsstat4OK:
@@ -36302,8 +35486,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opclose.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind3 {
 		case Nfsstat4OK:
@@ -36320,8 +35503,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcommit.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind4 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind4 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind4 {
 		case Nfsstat4OK:
@@ -36338,8 +35520,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opcreate.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind5 {
 		case Nfsstat4OK:
@@ -36366,8 +35547,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
 		}
@@ -36376,8 +35556,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
 		}
@@ -36386,16 +35565,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind6 {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
@@ -36404,8 +35581,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
@@ -36423,16 +35599,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind7 {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
 			}
-			w := b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n4 > 128 {
 				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 128, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
@@ -36453,8 +35627,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplink.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind8 {
 		case Nfsstat4OK:
@@ -36476,8 +35649,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplock.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind9 {
 		case Nfsstat4OK:
@@ -36515,8 +35687,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplockt.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind10 {
 		case Nfsstat4ErrDenied:
@@ -36550,8 +35721,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplocku.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind11 {
 		case Nfsstat4OK:
@@ -36568,8 +35738,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookup.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum5 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum5 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum5.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs4.NFSResop4:Oplookup.Status")
 		}
@@ -36578,8 +35747,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oplookupp.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum6 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum6 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum6.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs4.NFSResop4:Oplookupp.Status")
 		}
@@ -36588,8 +35756,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opnverify.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum7 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum7 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum7.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs4.NFSResop4:Opnverify.Status")
 		}
@@ -36598,8 +35765,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind12 {
 		case Nfsstat4OK:
@@ -36620,8 +35786,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
 			}
-			w = b[off : off+4 : off+4]
-			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(w[0:4]))
+			kind13 := OpenDelegationType4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind13 {
 			case OpenDelegationType4None:
@@ -36699,8 +35864,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opopenattr.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum8 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum8 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum8.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs4.NFSResop4:Opopenattr.Status")
 		}
@@ -36709,8 +35873,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenConfirm.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind15 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind15 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind15 {
 		case Nfsstat4OK:
@@ -36727,8 +35890,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpopenDowngrade.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind16 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind16 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind16 {
 		case Nfsstat4OK:
@@ -36745,8 +35907,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum9 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum9 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum9.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs4.NFSResop4:Opputfh.Status")
 		}
@@ -36755,8 +35916,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum10 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum10 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum10.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
 		}
@@ -36765,8 +35925,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum11 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum11 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum11.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
 		}
@@ -36775,8 +35934,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opread.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind17 {
 		case Nfsstat4OK:
@@ -36806,8 +35964,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind18 {
 		case Nfsstat4OK:
@@ -36835,8 +35992,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
 				}
-				w = b[off : off+4 : off+4]
-				n12 := binary.BigEndian.Uint32(w[0:4])
+				n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n12)*4 > uint64(len(b)-off) {
 					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n12), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i)
@@ -36845,8 +36001,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
 				}
-				w = b[off : off+4 : off+4]
-				n13 := binary.BigEndian.Uint32(w[0:4])
+				n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n13)), "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i)
@@ -36858,8 +36013,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries")
 				}
-				w = b[off : off+4 : off+4]
-				more = binary.BigEndian.Uint32(w[0:4])
+				more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				i++
 			}
@@ -36869,8 +36023,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
 			}
-			w = b[off : off+4 : off+4]
-			word7 := binary.BigEndian.Uint32(w[0:4])
+			word7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			if word7 > 1 && c.Refuses(xdr.CodeBool) {
 				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word7), 1, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.EOF")
 			}
@@ -36884,16 +36037,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind19 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind19 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind19 {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
 			}
-			w := b[off : off+4 : off+4]
-			n14 := binary.BigEndian.Uint32(w[0:4])
+			n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n14)), "nfs4.NFSResop4:Opreadlink.Resok4.Link")
@@ -36911,8 +36062,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opremove.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind20 {
 		case Nfsstat4OK:
@@ -36934,8 +36084,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprename.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind21 {
 		case Nfsstat4OK:
@@ -36961,8 +36110,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprenew.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum12 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum12 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum12.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs4.NFSResop4:Oprenew.Status")
 		}
@@ -36971,8 +36119,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum13 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum13 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum13.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
 		}
@@ -36981,8 +36128,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsavefh.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum14 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum14 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum14.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum14)), 0, "nfs4.NFSResop4:Opsavefh.Status")
 		}
@@ -36991,16 +36137,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind22 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind22 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind22 {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4")
 			}
-			w := b[off : off+4 : off+4]
-			n15 := binary.BigEndian.Uint32(w[0:4])
+			n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n15)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n15), uint64(len(b)-off)/4, "nfs4.NFSResop4:Opsecinfo.Resok4")
@@ -37010,16 +36154,14 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].Flavor", i2)
 				}
-				w := b[off : off+4 : off+4]
-				kind23 = binary.BigEndian.Uint32(w[0:4])
+				kind23 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				switch kind23 {
 				case RpcsecGSS:
 					if xdr.Lacks(b, off, 4) {
 						return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
 					}
-					w := b[off : off+4 : off+4]
-					n16 := binary.BigEndian.Uint32(w[0:4])
+					n16 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
 						return 0, xdr.Short(b, off, xdr.Padded(int(n16)), "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i2)
@@ -37031,7 +36173,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 					if xdr.Lacks(b, off, 8) {
 						return 0, xdr.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i2)
 					}
-					w = b[off : off+8 : off+8]
+					w := b[off : off+8 : off+8]
 					enum15 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
 					if !enum15.Valid() && c.Refuses(xdr.CodeEnum) {
 						return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2)
@@ -37064,8 +36206,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind24 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind24 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind24 {
 		case Nfsstat4OK:
@@ -37077,8 +36218,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
 			}
-			w := b[off : off+4 : off+4]
-			n18 := binary.BigEndian.Uint32(w[0:4])
+			n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
@@ -37090,8 +36230,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
 			}
-			w = b[off : off+4 : off+4]
-			n19 := binary.BigEndian.Uint32(w[0:4])
+			n19 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n19)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
@@ -37109,8 +36248,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum17 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum17 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum17.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
 		}
@@ -37119,8 +36257,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opverify.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum18 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum18 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum18.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum18)), 0, "nfs4.NFSResop4:Opverify.Status")
 		}
@@ -37129,8 +36266,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opwrite.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind25 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind25 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind25 {
 		case Nfsstat4OK:
@@ -37152,8 +36288,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum20 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum20 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum20.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
 		}
@@ -37162,8 +36297,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSResop4:Opillegal.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum21 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum21 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum21.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum21)), 0, "nfs4.NFSResop4:Opillegal.Status")
 		}
@@ -37322,19 +36456,6 @@ func (v *NFSResop4) ResetXDR() {
 	v.Resop = 0
 }
 
-// Compound4Args is struct COMPOUND4args.
-type Compound4Args struct {
-	Tag          UTF8StrCs
-	Minorversion uint32
-	Argarray     []NFSArgop4
-}
-
-// The extent of Compound4Args, which has no largest size below 2 GiB.
-const (
-	Compound4ArgsMinSize       = 12 // bytes on the wire, at least
-	Compound4ArgsAmplification = 76 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Compound4Args) XDRSize() int {
 	n := 12
@@ -37409,24 +36530,23 @@ func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), 4294967295, "nfs4.Compound4Args:Tag")
+	if uint64(len(v.Tag)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Args:Tag")
 	}
-	if uint64(len(v.Argarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Argarray)), 4294967295, "nfs4.Compound4Args:Argarray")
+	if uint64(len(v.Argarray)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.Compound4Args:Argarray")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Tag)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Tag)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Tag)
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Minorversion)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Argarray)))
 	off += 8
-	s := v.Argarray[:]
+	s := v.Argarray
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(e, b, off); err != nil {
@@ -37442,8 +36562,7 @@ func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Args:Tag")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
@@ -37456,7 +36575,7 @@ func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	v.Minorversion = binary.BigEndian.Uint32(w[0:4])
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
@@ -37466,7 +36585,7 @@ func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Argarray, int(n2), 304, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Compound4Args:Argarray")
 	}
-	s := v.Argarray[:]
+	s := v.Argarray
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
@@ -37482,8 +36601,7 @@ func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Args:Tag")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.Compound4Args:Tag")
@@ -37495,7 +36613,7 @@ func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 8) {
 		return 0, xdr.Short(b, off, 8, "nfs4.Compound4Args:Minorversion")
 	}
-	w = b[off : off+8 : off+8]
+	w := b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n2)*4 > uint64(len(b)-off) {
@@ -37515,19 +36633,6 @@ func (v *Compound4Args) ResetXDR() {
 	v.Minorversion = 0
 	v.Argarray = v.Argarray[:0]
 }
-
-// Compound4Res is struct COMPOUND4res.
-type Compound4Res struct {
-	Status   Nfsstat4
-	Tag      UTF8StrCs
-	Resarray []NFSResop4
-}
-
-// The extent of Compound4Res, which has no largest size below 2 GiB.
-const (
-	Compound4ResMinSize       = 12 // bytes on the wire, at least
-	Compound4ResAmplification = 58 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Compound4Res) XDRSize() int {
@@ -37605,11 +36710,11 @@ func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if !v.Status.Valid() {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Compound4Res:Status")
 	}
-	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), 4294967295, "nfs4.Compound4Res:Tag")
+	if uint64(len(v.Tag)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Res:Tag")
 	}
-	if uint64(len(v.Resarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), 4294967295, "nfs4.Compound4Res:Resarray")
+	if uint64(len(v.Resarray)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.Compound4Res:Resarray")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
@@ -37619,10 +36724,9 @@ func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Tag)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Tag)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resarray)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resarray)))
 	off += 4
-	s := v.Resarray[:]
+	s := v.Resarray
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(e, b, off); err != nil {
@@ -37657,8 +36761,7 @@ func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
@@ -37666,7 +36769,7 @@ func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if err = xdr.Resize(d, &v.Resarray, int(n2), 384, off); err != nil {
 		return 0, xdr.In(err, "nfs4.Compound4Res:Resarray")
 	}
-	s := v.Resarray[:]
+	s := v.Resarray
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
@@ -37699,8 +36802,7 @@ func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.Compound4Res:Resarray")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.Compound4Res:Resarray")
@@ -37719,28 +36821,6 @@ func (v *Compound4Res) ResetXDR() {
 	v.Tag = nil
 	v.Resarray = v.Resarray[:0]
 }
-
-// Program NFS4_PROGRAM and its procedures (RFC 5531 §12).
-const (
-	NFS4Program              = 100003 // program NFS4_PROGRAM
-	NFS4ProgramNFSV4         = 4      // version NFS_V4
-	NFS4ProgramNFSV4Null     = 0      // procedure NFSPROC4_NULL: void to void
-	NFS4ProgramNFSV4Compound = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
-)
-
-// CbGetattr4Args is struct CB_GETATTR4args.
-//
-// NFS4 callback procedure definitions and program
-type CbGetattr4Args struct {
-	Fh          NFSFh4
-	AttrRequest Bitmap4
-}
-
-// The extent of CbGetattr4Args, which has no largest size below 2 GiB.
-const (
-	CbGetattr4ArgsMinSize       = 8 // bytes on the wire, at least
-	CbGetattr4ArgsAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbGetattr4Args) XDRSize() int {
@@ -37815,26 +36895,23 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	if len(v.Fh) > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Fh)), 128, "nfs4.CbGetattr4Args:Fh")
 	}
-	if uint64(len(v.AttrRequest)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Fh))+4, uint64(len(v.AttrRequest)), 4294967295, "nfs4.CbGetattr4Args:AttrRequest")
+	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Fh))+4, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.CbGetattr4Args:AttrRequest")
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Fh))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Fh)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Fh)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Fh)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.AttrRequest)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
-	s := v.AttrRequest[:]
+	s := v.AttrRequest
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	return off, nil
@@ -37846,8 +36923,7 @@ func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:Fh")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:Fh")
@@ -37863,8 +36939,7 @@ func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:AttrRequest")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGetattr4Args:AttrRequest")
@@ -37872,10 +36947,9 @@ func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if err = xdr.Resize(d, &v.AttrRequest, int(n2), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.CbGetattr4Args:AttrRequest")
 	}
-	s := v.AttrRequest[:]
+	s := v.AttrRequest
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	return off, nil
@@ -37886,8 +36960,7 @@ func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:Fh")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:Fh")
@@ -37902,8 +36975,7 @@ func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Args:AttrRequest")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.CbGetattr4Args:AttrRequest")
@@ -37917,17 +36989,6 @@ func (v *CbGetattr4Args) ResetXDR() {
 	v.Fh = nil
 	v.AttrRequest = v.AttrRequest[:0]
 }
-
-// CbGetattr4Resok is struct CB_GETATTR4resok.
-type CbGetattr4Resok struct {
-	ObjAttributes Fattr4
-}
-
-// The extent of CbGetattr4Resok, which has no largest size below 2 GiB.
-const (
-	CbGetattr4ResokMinSize       = 8 // bytes on the wire, at least
-	CbGetattr4ResokAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbGetattr4Resok) XDRSize() int {
@@ -37999,32 +37060,29 @@ func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.ObjAttributes.Attrmask)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
+	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.Attrmask)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], s[i])
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
-	if uint64(len(v.ObjAttributes.AttrVals)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
+	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
 		return 0, xdr.Full()
 	}
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.ObjAttributes.AttrVals)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.ObjAttributes.AttrVals)
 	return off, nil
@@ -38036,8 +37094,7 @@ func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
@@ -38045,17 +37102,15 @@ func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if err = xdr.Resize(d, &v.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 		return 0, xdr.In(err, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
-	s := v.ObjAttributes.Attrmask[:]
+	s := v.ObjAttributes.Attrmask
 	for i := range s {
-		w := b[off : off+4 : off+4]
-		s[i] = binary.BigEndian.Uint32(w[0:4])
+		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
@@ -38073,8 +37128,7 @@ func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
@@ -38083,8 +37137,7 @@ func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
@@ -38100,18 +37153,6 @@ func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *CbGetattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
-
-// CbGetattr4Res is union CB_GETATTR4res.
-type CbGetattr4Res struct {
-	Status Nfsstat4        // selects the arm
-	Resok4 CbGetattr4Resok // where Status is Nfsstat4OK
-}
-
-// The extent of CbGetattr4Res, which has no largest size below 2 GiB.
-const (
-	CbGetattr4ResMinSize       = 4 // bytes on the wire, at least
-	CbGetattr4ResAmplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbGetattr4Res) XDRSize() int {
@@ -38190,8 +37231,8 @@ func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
 func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Status {
 	case Nfsstat4OK:
-		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
+		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
 		if xdr.Lacks(b, off, 8) {
 			return 0, xdr.Full()
@@ -38200,23 +37241,21 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Resok4.ObjAttributes.Attrmask)))
 		off += 8
-		s := v.Resok4.ObjAttributes.Attrmask[:]
+		s := v.Resok4.ObjAttributes.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s[i])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
-		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
+		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
 			return 0, xdr.Full()
 		}
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
 	default:
@@ -38226,8 +37265,7 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	}
 	return off, nil
@@ -38239,8 +37277,7 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -38255,8 +37292,7 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
@@ -38264,17 +37300,15 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		s := v.Resok4.ObjAttributes.Attrmask[:]
+		s := v.Resok4.ObjAttributes.Attrmask
 		for i := range s {
-			w := b[off : off+4 : off+4]
-			s[i] = binary.BigEndian.Uint32(w[0:4])
+			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
@@ -38297,16 +37331,14 @@ func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	kind := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	kind := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
@@ -38315,8 +37347,7 @@ func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
@@ -38342,20 +37373,6 @@ func (v *CbGetattr4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
-
-// CbRecall4Args is struct CB_RECALL4args.
-type CbRecall4Args struct {
-	Stateid  Stateid4
-	Truncate bool
-	Fh       NFSFh4
-}
-
-// The extent of CbRecall4Args.
-const (
-	CbRecall4ArgsMinSize       = 24  // bytes on the wire, at least
-	CbRecall4ArgsMaxSize       = 152 // bytes on the wire, at most
-	CbRecall4ArgsAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbRecall4Args) XDRSize() int {
@@ -38503,16 +37520,6 @@ func (v *CbRecall4Args) ResetXDR() {
 	v.Fh = nil
 }
 
-// CbRecall4Res is struct CB_RECALL4res.
-type CbRecall4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of CbRecall4Res.
-const (
-	CbRecall4ResFixedSize = 4 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbRecall4Res) XDRSize() int {
 	return 4
@@ -38586,8 +37593,7 @@ func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -38597,8 +37603,7 @@ func (v *CbRecall4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRecall4Res:Status")
 	}
@@ -38612,8 +37617,7 @@ func (v *CbRecall4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbRecall4Res:Status")
 	}
@@ -38625,18 +37629,6 @@ func (v *CbRecall4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *CbRecall4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// CbIllegal4Res is struct CB_ILLEGAL4res.
-//
-// CB_ILLEGAL: Response for illegal operation numbers
-type CbIllegal4Res struct {
-	Status Nfsstat4
-}
-
-// The extent of CbIllegal4Res.
-const (
-	CbIllegal4ResFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbIllegal4Res) XDRSize() int {
@@ -38711,8 +37703,7 @@ func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	return off, nil
 }
@@ -38722,8 +37713,7 @@ func (v *CbIllegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbIllegal4Res:Status")
 	}
@@ -38737,8 +37727,7 @@ func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
 	}
-	w := b[off : off+4 : off+4]
-	enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+	enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.CbIllegal4Res:Status")
 	}
@@ -38750,18 +37739,6 @@ func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *CbIllegal4Res) ResetXDR() {
 	v.Status = 0
 }
-
-// NFSCbOpnum4 is enum nfs_cb_opnum4.
-//
-// Various definitions for CB_COMPOUND
-type NFSCbOpnum4 int32
-
-// The enumerators of NFSCbOpnum4.
-const (
-	NFSCbOpnum4Getattr NFSCbOpnum4 = 3     // OP_CB_GETATTR
-	NFSCbOpnum4Recall  NFSCbOpnum4 = 4     // OP_CB_RECALL
-	NFSCbOpnum4Illegal NFSCbOpnum4 = 10044 // OP_CB_ILLEGAL
-)
 
 // String returns the enumerator's XDR name, or the number.
 func (v NFSCbOpnum4) String() string {
@@ -38780,11 +37757,6 @@ func (v NFSCbOpnum4) String() string {
 func (v NFSCbOpnum4) Valid() bool {
 	return 3 <= v && v <= 4 || v == 10044
 }
-
-// The extent of NFSCbOpnum4.
-const (
-	NFSCbOpnum4FixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSCbOpnum4) XDRSize() int {
@@ -38853,14 +37825,13 @@ func (v *NFSCbOpnum4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *NFSCbOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if !(*v).Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32((*v))), 0, "nfs4.NFSCbOpnum4:")
+	if !v.Valid() {
+		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSCbOpnum4:")
 	}
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32((*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
@@ -38870,12 +37841,11 @@ func (v *NFSCbOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSCbOpnum4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSCbOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSCbOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbOpnum4:")
 	}
-	(*v) = enum
+	*v = enum
 	off += 4
 	return off, nil
 }
@@ -38885,8 +37855,7 @@ func (v *NFSCbOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSCbOpnum4:")
 	}
-	w := b[off : off+4 : off+4]
-	enum := NFSCbOpnum4(binary.BigEndian.Uint32(w[0:4]))
+	enum := NFSCbOpnum4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbOpnum4:")
 	}
@@ -38896,21 +37865,8 @@ func (v *NFSCbOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *NFSCbOpnum4) ResetXDR() {
-	(*v) = 0
+	*v = 0
 }
-
-// NFSCbArgop4 is union nfs_cb_argop4.
-type NFSCbArgop4 struct {
-	Argop       uint32         // selects the arm
-	Opcbgetattr CbGetattr4Args // where Argop is 3
-	Opcbrecall  CbRecall4Args  // where Argop is 4
-}
-
-// The extent of NFSCbArgop4, which has no largest size below 2 GiB.
-const (
-	NFSCbArgop4MinSize       = 4 // bytes on the wire, at least
-	NFSCbArgop4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSCbArgop4) XDRSize() int {
@@ -38995,8 +37951,8 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if len(v.Opcbgetattr.Fh) > 128 {
 			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opcbgetattr.Fh)), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
 		}
-		if uint64(len(v.Opcbgetattr.AttrRequest)) > 4294967295 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.Fh))+8, uint64(len(v.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
+		if uint64(len(v.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
+			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.Fh))+8, uint64(len(v.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Opcbgetattr.Fh))) {
 			return 0, xdr.Full()
@@ -39006,16 +37962,14 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opcbgetattr.Fh)))
 		off += 8
 		off = xdr.PutOpaque(b, off, v.Opcbgetattr.Fh)
-		w = b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcbgetattr.AttrRequest)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.AttrRequest)))
 		off += 4
-		s := v.Opcbgetattr.AttrRequest[:]
+		s := v.Opcbgetattr.AttrRequest
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], s[i])
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 	case 4:
@@ -39037,8 +37991,7 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Full()
 		}
-		w := b[off : off+4 : off+4]
-		binary.BigEndian.PutUint32(w[0:4], v.Argop)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Argop)
 		off += 4
 	default:
 		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSCbArgop4:Argop")
@@ -39053,8 +38006,7 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSCbArgop4:Argop")
 	}
-	w := b[off : off+4 : off+4]
-	kind = binary.BigEndian.Uint32(w[0:4])
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Argop {
 		switch v.Argop {
@@ -39071,8 +38023,7 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 128 {
 			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
@@ -39088,8 +38039,7 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
@@ -39097,10 +38047,9 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if err = xdr.Resize(d, &v.Opcbgetattr.AttrRequest, int(n2), 4, off); err != nil {
 			return 0, xdr.In(err, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
 		}
-		s := v.Opcbgetattr.AttrRequest[:]
+		s := v.Opcbgetattr.AttrRequest
 		for i := range s {
-			w := b[off : off+4 : off+4]
-			s[i] = binary.BigEndian.Uint32(w[0:4])
+			s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 	case 4:
@@ -39141,16 +38090,14 @@ func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSCbArgop4:Argop")
 	}
-	w := b[off : off+4 : off+4]
-	kind = binary.BigEndian.Uint32(w[0:4])
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	switch kind {
 	case 3:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
 		}
-		w := b[off : off+4 : off+4]
-		n := binary.BigEndian.Uint32(w[0:4])
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 128 {
 			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
@@ -39165,8 +38112,7 @@ func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
 		}
-		w = b[off : off+4 : off+4]
-		n2 := binary.BigEndian.Uint32(w[0:4])
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
 			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
@@ -39211,20 +38157,6 @@ func (v *NFSCbArgop4) ResetXDR() {
 	}
 	v.Argop = 0
 }
-
-// NFSCbResop4 is union nfs_cb_resop4.
-type NFSCbResop4 struct {
-	Resop       uint32        // selects the arm
-	Opcbgetattr CbGetattr4Res // where Resop is 3
-	Opcbrecall  CbRecall4Res  // where Resop is 4
-	Opcbillegal CbIllegal4Res // where Resop is 10044
-}
-
-// The extent of NFSCbResop4, which has no largest size below 2 GiB.
-const (
-	NFSCbResop4MinSize       = 8 // bytes on the wire, at least
-	NFSCbResop4Amplification = 1 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSCbResop4) XDRSize() int {
@@ -39320,32 +38252,29 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 8
 		switch v.Opcbgetattr.Status {
 		case Nfsstat4OK:
-			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
+			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
 			off += 4
-			s := v.Opcbgetattr.Resok4.ObjAttributes.Attrmask[:]
+			s := v.Opcbgetattr.Resok4.ObjAttributes.Attrmask
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s[i])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
-			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
+			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
 				return 0, xdr.Full()
 			}
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
 		default:
@@ -39388,8 +38317,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Resop")
 	}
-	w := b[off : off+4 : off+4]
-	kind = binary.BigEndian.Uint32(w[0:4])
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if kind != v.Resop {
 		switch v.Resop {
@@ -39407,8 +38335,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Opcbgetattr.Status {
 			switch v.Opcbgetattr.Status {
@@ -39423,8 +38350,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
@@ -39432,17 +38358,15 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			if err = xdr.Resize(d, &v.Opcbgetattr.Resok4.ObjAttributes.Attrmask, int(n), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			s := v.Opcbgetattr.Resok4.ObjAttributes.Attrmask[:]
+			s := v.Opcbgetattr.Resok4.ObjAttributes.Attrmask
 			for i := range s {
-				w := b[off : off+4 : off+4]
-				s[i] = binary.BigEndian.Uint32(w[0:4])
+				s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
@@ -39461,8 +38385,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
@@ -39472,8 +38395,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
@@ -39491,24 +38413,21 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Resop")
 	}
-	w := b[off : off+4 : off+4]
-	kind = binary.BigEndian.Uint32(w[0:4])
+	kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	switch kind {
 	case 3:
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Status")
 		}
-		w := b[off : off+4 : off+4]
-		kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
 			}
-			w := b[off : off+4 : off+4]
-			n := binary.BigEndian.Uint32(w[0:4])
+			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
@@ -39517,8 +38436,7 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
 			}
-			w = b[off : off+4 : off+4]
-			n2 := binary.BigEndian.Uint32(w[0:4])
+			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
 				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
@@ -39536,8 +38454,7 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
 		}
@@ -39546,8 +38463,7 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
-		w := b[off : off+4 : off+4]
-		enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+		enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
 			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
 		}
@@ -39570,20 +38486,6 @@ func (v *NFSCbResop4) ResetXDR() {
 	}
 	v.Resop = 0
 }
-
-// CbCompound4Args is struct CB_COMPOUND4args.
-type CbCompound4Args struct {
-	Tag           UTF8StrCs
-	Minorversion  uint32
-	CallbackIdent uint32
-	Argarray      []NFSCbArgop4
-}
-
-// The extent of CbCompound4Args, which has no largest size below 2 GiB.
-const (
-	CbCompound4ArgsMinSize       = 16 // bytes on the wire, at least
-	CbCompound4ArgsAmplification = 26 // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbCompound4Args) XDRSize() int {
@@ -39667,25 +38569,24 @@ func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), 4294967295, "nfs4.CbCompound4Args:Tag")
+	if uint64(len(v.Tag)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Args:Tag")
 	}
-	if uint64(len(v.Argarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+12, uint64(len(v.Argarray)), 4294967295, "nfs4.CbCompound4Args:Argarray")
+	if uint64(len(v.Argarray)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+12, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray")
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Tag)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Tag)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Tag)
-	w = b[off : off+12 : off+12]
+	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.Minorversion)
 	binary.BigEndian.PutUint32(w[4:8], v.CallbackIdent)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Argarray)))
 	off += 12
-	s := v.Argarray[:]
+	s := v.Argarray
 	for i := range s {
 		p := &s[i]
 		switch p.Argop {
@@ -39693,8 +38594,8 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			if len(p.Opcbgetattr.Fh) > 128 {
 				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
-			if uint64(len(p.Opcbgetattr.AttrRequest)) > 4294967295 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+8, uint64(len(p.Opcbgetattr.AttrRequest)), 4294967295, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
+			if uint64(len(p.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
+				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
 			if xdr.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.Fh))) {
 				return 0, xdr.Full()
@@ -39704,16 +38605,14 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Opcbgetattr.Fh)))
 			off += 8
 			off = xdr.PutOpaque(b, off, p.Opcbgetattr.Fh)
-			w = b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Opcbgetattr.AttrRequest)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.AttrRequest)))
 			off += 4
-			s2 := p.Opcbgetattr.AttrRequest[:]
+			s2 := p.Opcbgetattr.AttrRequest
 			for i2 := range s2 {
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], s2[i2])
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
 		case 4:
@@ -39735,8 +38634,7 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Full()
 			}
-			w := b[off : off+4 : off+4]
-			binary.BigEndian.PutUint32(w[0:4], p.Argop)
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], p.Argop)
 			off += 4
 		default:
 			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
@@ -39751,8 +38649,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
@@ -39765,7 +38662,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if xdr.Lacks(b, off, 12) {
 		return 0, xdr.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
 	}
-	w = b[off : off+12 : off+12]
+	w := b[off : off+12 : off+12]
 	v.Minorversion = binary.BigEndian.Uint32(w[0:4])
 	v.CallbackIdent = binary.BigEndian.Uint32(w[4:8])
 	n2 := binary.BigEndian.Uint32(w[8:12])
@@ -39776,15 +38673,14 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if err = xdr.Resize(d, &v.Argarray, int(n2), 104, off); err != nil {
 		return 0, xdr.In(err, "nfs4.CbCompound4Args:Argarray")
 	}
-	s := v.Argarray[:]
+	s := v.Argarray
 	for i := range s {
 		p := &s[i]
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Argop {
 			switch p.Argop {
@@ -39801,8 +38697,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
-			w := b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n3 > 128 {
 				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
@@ -39818,8 +38713,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			w = b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
@@ -39827,10 +38721,9 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			if err = xdr.Resize(d, &p.Opcbgetattr.AttrRequest, int(n4), 4, off); err != nil {
 				return 0, xdr.In(err, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			s2 := p.Opcbgetattr.AttrRequest[:]
+			s2 := p.Opcbgetattr.AttrRequest
 			for i2 := range s2 {
-				w := b[off : off+4 : off+4]
-				s2[i2] = binary.BigEndian.Uint32(w[0:4])
+				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 		case 4:
@@ -39871,8 +38764,7 @@ func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
 		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "nfs4.CbCompound4Args:Tag")
@@ -39884,7 +38776,7 @@ func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if xdr.Lacks(b, off, 12) {
 		return 0, xdr.Short(b, off, 12, "nfs4.CbCompound4Args:Minorversion")
 	}
-	w = b[off : off+12 : off+12]
+	w := b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if uint64(n2)*4 > uint64(len(b)-off) {
@@ -39895,16 +38787,14 @@ func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Argop", i)
 		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		switch kind {
 		case 3:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
 			}
-			w := b[off : off+4 : off+4]
-			n3 := binary.BigEndian.Uint32(w[0:4])
+			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n3 > 128 {
 				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
@@ -39919,8 +38809,7 @@ func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
 			}
-			w = b[off : off+4 : off+4]
-			n4 := binary.BigEndian.Uint32(w[0:4])
+			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
 				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
@@ -39962,19 +38851,6 @@ func (v *CbCompound4Args) ResetXDR() {
 	v.CallbackIdent = 0
 	v.Argarray = v.Argarray[:0]
 }
-
-// CbCompound4Res is struct CB_COMPOUND4res.
-type CbCompound4Res struct {
-	Status   Nfsstat4
-	Tag      UTF8StrCs
-	Resarray []NFSCbResop4
-}
-
-// The extent of CbCompound4Res, which has no largest size below 2 GiB.
-const (
-	CbCompound4ResMinSize       = 12 // bytes on the wire, at least
-	CbCompound4ResAmplification = 9  // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbCompound4Res) XDRSize() int {
@@ -40066,11 +38942,11 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	if !v.Status.Valid() {
 		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbCompound4Res:Status")
 	}
-	if uint64(len(v.Tag)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), 4294967295, "nfs4.CbCompound4Res:Tag")
+	if uint64(len(v.Tag)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Res:Tag")
 	}
-	if uint64(len(v.Resarray)) > 4294967295 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), 4294967295, "nfs4.CbCompound4Res:Resarray")
+	if uint64(len(v.Resarray)) > math.MaxUint32 {
+		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray")
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
 		return 0, xdr.Full()
@@ -40080,10 +38956,9 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Tag)))
 	off += 8
 	off = xdr.PutOpaque(b, off, v.Tag)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Resarray)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resarray)))
 	off += 4
-	s := v.Resarray[:]
+	s := v.Resarray
 	for i := range s {
 		p := &s[i]
 		switch p.Resop {
@@ -40097,32 +38972,29 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 			off += 8
 			switch p.Opcbgetattr.Status {
 			case Nfsstat4OK:
-				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), 4294967295, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Full()
 				}
-				w := b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
 				off += 4
-				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask[:]
+				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask
 				for i2 := range s2 {
 					if xdr.Lacks(b, off, 4) {
 						return 0, xdr.Full()
 					}
-					w := b[off : off+4 : off+4]
-					binary.BigEndian.PutUint32(w[0:4], s2[i2])
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 					off += 4
 				}
-				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > 4294967295 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), 4294967295, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
+					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
 				if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
 					return 0, xdr.Full()
 				}
-				w = b[off : off+4 : off+4]
-				binary.BigEndian.PutUint32(w[0:4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
 				off += 4
 				off = xdr.PutOpaque(b, off, p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
 			default:
@@ -40184,8 +39056,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
@@ -40193,15 +39064,14 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if err = xdr.Resize(d, &v.Resarray, int(n2), 72, off); err != nil {
 		return 0, xdr.In(err, "nfs4.CbCompound4Res:Resarray")
 	}
-	s := v.Resarray[:]
+	s := v.Resarray
 	for i := range s {
 		p := &s[i]
 		var kind uint32
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if kind != p.Resop {
 			switch p.Resop {
@@ -40219,8 +39089,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
-			w := b[off : off+4 : off+4]
-			kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind2 != p.Opcbgetattr.Status {
 				switch p.Opcbgetattr.Status {
@@ -40235,8 +39104,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
-				w := b[off : off+4 : off+4]
-				n3 := binary.BigEndian.Uint32(w[0:4])
+				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
 					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
@@ -40244,17 +39112,15 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 				if err = xdr.Resize(d, &p.Opcbgetattr.Resok4.ObjAttributes.Attrmask, int(n3), 4, off); err != nil {
 					return 0, xdr.In(err, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
-				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask[:]
+				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask
 				for i2 := range s2 {
-					w := b[off : off+4 : off+4]
-					s2[i2] = binary.BigEndian.Uint32(w[0:4])
+					s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 				}
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
-				w = b[off : off+4 : off+4]
-				n4 := binary.BigEndian.Uint32(w[0:4])
+				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
@@ -40273,8 +39139,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
-			w := b[off : off+4 : off+4]
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			if !enum2.Valid() && d.Refuses(xdr.CodeEnum) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
@@ -40284,8 +39149,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
-			w := b[off : off+4 : off+4]
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			enum3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			if !enum3.Valid() && d.Refuses(xdr.CodeEnum) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
@@ -40320,8 +39184,7 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*8 > uint64(len(b)-off) {
 		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/8, "nfs4.CbCompound4Res:Resarray")
@@ -40331,24 +39194,21 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 		if xdr.Lacks(b, off, 4) {
 			return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Resop", i)
 		}
-		w := b[off : off+4 : off+4]
-		kind = binary.BigEndian.Uint32(w[0:4])
+		kind = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		switch kind {
 		case 3:
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
 			}
-			w := b[off : off+4 : off+4]
-			kind2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			kind2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind2 {
 			case Nfsstat4OK:
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
 				}
-				w := b[off : off+4 : off+4]
-				n3 := binary.BigEndian.Uint32(w[0:4])
+				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
 					return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
@@ -40357,8 +39217,7 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 				if xdr.Lacks(b, off, 4) {
 					return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
 				}
-				w = b[off : off+4 : off+4]
-				n4 := binary.BigEndian.Uint32(w[0:4])
+				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
 					return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
@@ -40376,8 +39235,7 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
-			w := b[off : off+4 : off+4]
-			enum2 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			enum2 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
 			}
@@ -40386,8 +39244,7 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 			if xdr.Lacks(b, off, 4) {
 				return 0, xdr.Short(b, off, 4, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
-			w := b[off : off+4 : off+4]
-			enum3 := Nfsstat4(binary.BigEndian.Uint32(w[0:4]))
+			enum3 := Nfsstat4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
 				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
 			}
@@ -40405,11 +39262,3 @@ func (v *CbCompound4Res) ResetXDR() {
 	v.Tag = nil
 	v.Resarray = v.Resarray[:0]
 }
-
-// Program NFS4_CALLBACK and its procedures (RFC 5531 §12).
-const (
-	NFS4Callback              = 1073741824 // program NFS4_CALLBACK
-	NFS4CallbackNFSCb         = 1          // version NFS_CB
-	NFS4CallbackNFSCbNull     = 0          // procedure CB_NULL: void to void
-	NFS4CallbackNFSCbCompound = 1          // procedure CB_COMPOUND: CB_COMPOUND4args to CB_COMPOUND4res
-)

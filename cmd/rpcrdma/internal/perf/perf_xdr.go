@@ -14,6 +14,15 @@ const (
 	MaxData = 67108864 // PERF_MAX_DATA
 )
 
+// Program PERF_PROGRAM and its procedures (RFC 5531 §12).
+const (
+	Program   = 538968137 // program PERF_PROGRAM
+	Version1  = 1         // version PERF_V1
+	ProcNull  = 0         // procedure PERF_NULL: void to void
+	ProcWrite = 1         // procedure PERF_WRITE: perf_write_args to perf_write_res
+	ProcRead  = 2         // procedure PERF_READ: perf_read_args to perf_read_res
+)
+
 // WriteArgs is struct perf_write_args.
 type WriteArgs struct {
 	Check uint32 // CRC-32 (IEEE) of the data, 0: none
@@ -24,7 +33,37 @@ type WriteArgs struct {
 const (
 	WriteArgsMinSize       = 8        // bytes on the wire, at least
 	WriteArgsMaxSize       = 67108872 // bytes on the wire, at most
-	WriteArgsAmplification = 1        // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
+	WriteArgsAmplification = 1        // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// WriteRes is struct perf_write_res.
+type WriteRes struct {
+	Count uint32 // bytes received
+	Good  bool   // the CRC was right, or there was none
+}
+
+// WriteResFixedSize is how many bytes every WriteRes takes on the wire.
+const WriteResFixedSize = 8
+
+// ReadArgs is struct perf_read_args.
+type ReadArgs struct {
+	Count uint32 // bytes wanted
+	Seed  uint32 // where in the pattern it begins
+}
+
+// ReadArgsFixedSize is how many bytes every ReadArgs takes on the wire.
+const ReadArgsFixedSize = 8
+
+// ReadRes is struct perf_read_res.
+type ReadRes struct {
+	Data []byte
+}
+
+// The extent of ReadRes.
+const (
+	ReadResMinSize       = 4        // bytes on the wire, at least
+	ReadResMaxSize       = 67108868 // bytes on the wire, at most
+	ReadResAmplification = 1        // bytes of memory that a value holds for each byte decoded, at most
 )
 
 // XDRSize returns how many bytes v takes on the wire.
@@ -199,17 +238,6 @@ func (v *WriteArgs) ResetXDR() {
 	v.Data = nil
 }
 
-// WriteRes is struct perf_write_res.
-type WriteRes struct {
-	Count uint32 // bytes received
-	Good  bool   // the CRC was right, or there was none
-}
-
-// The extent of WriteRes.
-const (
-	WriteResFixedSize = 8 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteRes) XDRSize() int {
 	return 8
@@ -323,17 +351,6 @@ func (v *WriteRes) ResetXDR() {
 	v.Good = false
 }
 
-// ReadArgs is struct perf_read_args.
-type ReadArgs struct {
-	Count uint32 // bytes wanted
-	Seed  uint32 // where in the pattern it begins
-}
-
-// The extent of ReadArgs.
-const (
-	ReadArgsFixedSize = 8 // bytes on the wire, always
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadArgs) XDRSize() int {
 	return 8
@@ -438,18 +455,6 @@ func (v *ReadArgs) ResetXDR() {
 	v.Seed = 0
 }
 
-// ReadRes is struct perf_read_res.
-type ReadRes struct {
-	Data []byte
-}
-
-// The extent of ReadRes.
-const (
-	ReadResMinSize       = 4        // bytes on the wire, at least
-	ReadResMaxSize       = 67108868 // bytes on the wire, at most
-	ReadResAmplification = 1        // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadRes) XDRSize() int {
 	n := 4
@@ -536,8 +541,7 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Data)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
 	off += 4
 	if e.Reduces(SiteReadResData, len(v.Data)) {
 		e.Leave(SiteReadResData, off, v.Data)
@@ -556,8 +560,7 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "perf.ReadRes:Data")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 67108864 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
@@ -590,8 +593,7 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "perf.ReadRes:Data")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 67108864 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
@@ -618,15 +620,6 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *ReadRes) ResetXDR() {
 	v.Data = nil
 }
-
-// Program PERF_PROGRAM and its procedures (RFC 5531 §12).
-const (
-	Program   = 538968137 // program PERF_PROGRAM
-	Version1  = 1         // version PERF_V1
-	ProcNull  = 0         // procedure PERF_NULL: void to void
-	ProcWrite = 1         // procedure PERF_WRITE: perf_write_args to perf_write_res
-	ProcRead  = 2         // procedure PERF_READ: perf_read_args to perf_read_res
-)
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

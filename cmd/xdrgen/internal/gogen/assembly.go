@@ -21,9 +21,7 @@ type assembly struct {
 
 // add gives what has been written to the press, as the file's next piece.
 func (a *assembly) add(p *press, code *jen.File) {
-	x := &piece{code: code}
-	a.pieces = append(a.pieces, x)
-	p.jobs <- x
+	a.pieces = append(a.pieces, p.make(code))
 }
 
 // file puts the pieces together, once the press has stopped.
@@ -105,6 +103,24 @@ func (g *gen) newHead() *jen.File {
 		}
 	}
 	return file
+}
+
+// packageDoc is the comment of a package that nobody documents by hand.
+func (g *gen) packageDoc() []string {
+	var files []string
+	for _, f := range g.unit.Files {
+		files = append(files, f.Name)
+	}
+	return []string{
+		"Package " + g.pkg + " is the XDR of " + g.sourceNames() + " in Go. What its types have in common, and who",
+		"owns the memory, is in the documentation of [" + xdrPath + "].",
+		"//",
+		"Do not edit: after a change of the source, run",
+		"//",
+		"//	xdrgen gen -o . -package " + g.pkg + " " + strings.Join(files, " "),
+		"//",
+		"and xdrgen compat before, which tells what the change breaks.",
+	}
 }
 
 // standardImports are what generated code may use besides other units.

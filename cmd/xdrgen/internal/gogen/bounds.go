@@ -22,35 +22,33 @@ const defaultRate = 64
 // bounds writes the static bounds of declaration d as constants.
 func (g *gen) bounds(d *ir.Decl) {
 	name := g.names.decl[d]
+	size := declSize(d)
+	if size.Fixed() {
+		id := g.names.fresh(name + "FixedSize")
+		g.bound[d] = bound{min: id, max: id}
+		g.t.Commentf("// %s is how many bytes every %s takes on the wire.", id, name)
+		g.t.Const().Id(id).Op("=").Add(integer(ir.Value{Abs: size.Min}))
+		return
+	}
 	var defs []jen.Code
 	def := func(suffix string, v uint64, note string) string {
 		id := g.names.fresh(name + suffix)
 		defs = append(defs, jen.Id(id).Op("=").Add(integer(ir.Value{Abs: v})).Comment("// "+note))
 		return id
 	}
-	var b bound
-	size := declSize(d)
-	switch {
-	case size.Fixed():
-		b.min = def("FixedSize", size.Min, "bytes on the wire, always")
-		b.max = b.min
-	default:
-		b.min = def("MinSize", size.Min, "bytes on the wire, at least")
-		if !size.Unbounded && size.Max <= math.MaxInt32 {
-			b.max = def("MaxSize", size.Max, "bytes on the wire, at most")
-		}
+	b := bound{min: def("MinSize", size.Min, "bytes on the wire, at least")}
+	what := "The extent of " + name + ", which has no largest size below 2 GiB."
+	if !size.Unbounded && size.Max <= math.MaxInt32 {
+		b.max = def("MaxSize", size.Max, "bytes on the wire, at most")
+		what = "The extent of " + name + "."
 	}
-	if n := g.amplification(d); n > 0 && !size.Fixed() {
+	if n := g.amplification(d); n > 0 {
 		b.rate = n
-		b.amp = def("Amplification", uint64(n), "bytes of memory that a decoded value hangs on to for each byte of its encoding, at most")
+		b.amp = def("Amplification", uint64(n), "bytes of memory that a value holds for each byte decoded, at most")
 	}
 	g.bound[d] = b
-	what := "The extent of " + name + "."
-	if b.max == "" {
-		what = "The extent of " + name + ", which has no largest size below 2 GiB."
-	}
-	g.f.Comment("// " + what)
-	g.f.Const().Defs(defs...)
+	g.t.Comment("// " + what)
+	g.t.Const().Defs(defs...)
 }
 
 // declSize is the size of a value of d; of a list node, of one element.

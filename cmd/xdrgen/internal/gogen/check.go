@@ -158,7 +158,7 @@ func (r *getter) passList(node *ir.Decl, more string, v place) {
 	i := &index{name: r.vars.name("i")}
 	body := r.block(func(q *getter) {
 		q.elem(node, v.elem(nil, i.x), "")
-		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
+		q.take(4, v, func(w window) jen.Code { return jen.Id(more).Op("=").Add(w.uint32()) })
 	})
 	if i.used {
 		r.stmt(jen.Id(i.name).Op(":=").Lit(0))

@@ -21,8 +21,8 @@ func (g *gen) consts() {
 		defs = append(defs, jen.Id(g.names.decl[d]).Op("=").Add(integer(d.Value)).Comment(tail(note)))
 	}
 	if len(defs) > 0 {
-		g.f.Comment("// The constants, under their XDR names.")
-		g.f.Const().Defs(defs...)
+		g.t.Comment("// The constants, under their XDR names.")
+		g.t.Const().Defs(defs...)
 	}
 }
 

@@ -8,11 +8,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// decl writes one declaration.
+// decl writes one declaration of a type; constants and programs stand before them.
 func (g *gen) decl(d *ir.Decl) {
 	switch d.Kind {
-	case ir.Const:
-		return // constants stand together: const.go
 	case ir.Enum:
 		g.enum(d)
 	case ir.Struct:
@@ -21,8 +19,6 @@ func (g *gen) decl(d *ir.Decl) {
 		g.union(d)
 	case ir.Typedef:
 		g.typedef(d)
-	case ir.Program:
-		g.program(d)
 	}
 }
 
@@ -33,7 +29,7 @@ func (g *gen) doc(goName, what string, comment []string) jen.Code {
 	if len(comment) > 0 {
 		lines = append(append(lines, ""), comment...)
 	}
-	return jen.Comment("// " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n// "))
+	return jen.Comment(commented(lines))
 }
 
 // tail makes a comment for the end of a line.
@@ -48,12 +44,12 @@ func (g *gen) structDecl(d *ir.Decl) {
 	if d.List != nil {
 		what = "one element of the linked list of struct " + d.Name + ", without the pointer to the next"
 	}
-	g.f.Add(g.doc(name, what, d.Doc))
+	g.t.Add(g.doc(name, what, d.Doc))
 	var fields []jen.Code
 	for _, f := range structFields(d) {
 		fields = append(fields, g.fieldDecl(f, g.goType(f.Type), ""))
 	}
-	g.f.Type().Id(name).Struct(fields...)
+	g.t.Type().Id(name).Struct(fields...)
 	g.methods(d, codec{
 		put: func(p *putter, v place) {
 			for _, f := range structFields(d) {
@@ -89,10 +85,20 @@ func (g *gen) fieldDecl(f *ir.Field, t jen.Code, note string) jen.Code {
 	if note != "" {
 		s.Comment(tail(note))
 	}
-	if len(f.Doc) == 0 {
-		return s
+	return documented(f.Doc, s)
+}
+
+// documented is code below its own comment in the source.
+func documented(doc []string, code *jen.Statement) jen.Code {
+	if len(doc) == 0 {
+		return code
 	}
-	return jen.Comment("// " + strings.ReplaceAll(strings.Join(f.Doc, "\n"), "\n", "\n// ")).Line().Add(s)
+	return jen.Comment(commented(doc)).Line().Add(code)
+}
+
+// commented is lines as a comment.
+func commented(lines []string) string {
+	return "// " + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n// ")
 }
 
 func (g *gen) typedef(d *ir.Decl) {
@@ -100,17 +106,17 @@ func (g *gen) typedef(d *ir.Decl) {
 		return
 	}
 	name := g.names.decl[d]
-	g.f.Add(g.doc(name, "typedef "+d.Name, append(d.Doc, nonEmpty(d.Tail)...)))
+	g.t.Add(g.doc(name, "typedef "+d.Name, append(d.Doc, nonEmpty(d.Tail)...)))
 	t := resolve(d.Type)
 	if isAlias(d) {
-		g.f.Type().Id(name).Op("=").Add(g.goType(t))
+		g.t.Type().Id(name).Op("=").Add(g.goType(t))
 		return
 	}
 	under := g.goType(t)
 	if t.Kind == ir.String {
 		under = jen.Index().Byte()
 	}
-	g.f.Type().Id(name).Add(under)
+	g.t.Type().Id(name).Add(under)
 	if t.Kind == ir.String {
 		g.f.Comment("// String returns the bytes as a string.")
 		g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(jen.Return(jen.String().Call(jen.Id("v"))))

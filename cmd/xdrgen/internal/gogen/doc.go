@@ -8,7 +8,7 @@
 // slices. There is one codec per kind of type, used wherever the type
 // stands:
 //
-//	run.go     the runs of fixed-size fields, loop.go loops over elements
+//	run.go     the runs of fixed-size fields, window.go their bytes, loop.go loops over elements
 //	put.go     encoders      get.go    decoders; getseq.go their arrays and lists
 //	check.go   what check-only readers, made by the same getter, do otherwise
 //	view.go    views of checked bytes

@@ -12,8 +12,8 @@ import (
 // enumerators only.
 func (g *gen) enum(d *ir.Decl) {
 	name := g.names.decl[d]
-	g.f.Add(g.doc(name, "enum "+d.Name, d.Doc))
-	g.f.Type().Id(name).Int32()
+	g.t.Add(g.doc(name, "enum "+d.Name, d.Doc))
+	g.t.Type().Id(name).Int32()
 
 	var consts, names []jen.Code
 	seen := map[int32]bool{}
@@ -23,14 +23,14 @@ func (g *gen) enum(d *ir.Decl) {
 		if m.Tail != "" {
 			note += ": " + m.Tail
 		}
-		consts = append(consts, s.Comment(tail(note)))
+		consts = append(consts, documented(m.Doc, s.Comment(tail(note))))
 		if !seen[m.Value] {
 			seen[m.Value] = true
 			names = append(names, jen.Case(jen.Id(g.names.member[m])).Block(jen.Return(jen.Lit(m.Name))))
 		}
 	}
-	g.f.Commentf("// The enumerators of %s.", name)
-	g.f.Const().Defs(consts...)
+	g.t.Commentf("// The enumerators of %s.", name)
+	g.t.Const().Defs(consts...)
 
 	g.f.Comment("// String returns the enumerator's XDR name, or the number.")
 	g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(
@@ -54,8 +54,9 @@ func (g *gen) enum(d *ir.Decl) {
 }
 
 const (
-	fewRanges = 24 // ranges of enumerators that are compared one by one
-	caseNames = 4  // enumerators in a line
+	fewRanges  = 24 // ranges of enumerators that are compared one by one
+	lineRanges = 6  // of them in a line
+	caseNames  = 4  // enumerators in a line
 )
 
 // valid tells whether v is an enumerator: by the ranges of consecutive ones, or
@@ -110,9 +111,12 @@ func validExpr(d *ir.Decl) (*jen.Statement, int) {
 		default:
 			c = jen.Lit(lo).Op("<=").Id("v").Op("&&").Id("v").Op("<=").Lit(hi)
 		}
-		if x == nil {
+		switch {
+		case x == nil:
 			x = c
-		} else {
+		case ranges%lineRanges == 0:
+			x = x.Op("||").Line().Add(c)
+		default:
 			x = x.Op("||").Add(c)
 		}
 		i = j + 1

@@ -97,16 +97,19 @@ func (g *gen) write(o Options) []*assembly {
 	}
 	g.codecs, g.views = file("_xdr.go"), file("_view_xdr.go")
 	if !o.HasDoc {
-		g.codecs.head.PackageComment("Package " + o.Package + " is the XDR of " + g.sourceNames() + " in Go.")
-		g.codecs.head.PackageComment("See package github.com/rpcrdma/rpcrdma/runtime/xdr for the methods of its types.")
+		for _, line := range g.packageDoc() {
+			g.codecs.head.PackageComment(line)
+		}
 	}
-	g.f, g.v = g.newPiece(), g.newPiece()
+	g.t, g.f, g.v = g.newPiece(), g.newPiece(), g.newPiece()
 	g.consts()
+	for _, d := range g.unit.Decls {
+		if d.Kind == ir.Program {
+			g.program(d)
+		}
+	}
 	g.next()
 	for _, d := range g.unit.Decls {
-		if d.Kind == ir.Const {
-			continue // written with the others
-		}
 		g.decl(d)
 		g.view(d)
 		g.next()
@@ -114,6 +117,7 @@ func (g *gen) write(o Options) []*assembly {
 	g.bindings()
 	g.extension()
 	g.next()
+	g.codecs.pieces = append(g.types, g.codecs.pieces...)
 	g.scans()
 	made := []*assembly{g.codecs, g.views}
 	if o.Tests {
@@ -126,9 +130,10 @@ func (g *gen) write(o Options) []*assembly {
 
 // next ends a piece of each file, and begins another.
 func (g *gen) next() {
+	g.types = append(g.types, g.press.make(g.t))
 	g.codecs.add(g.press, g.f)
 	g.views.add(g.press, g.v)
-	g.f, g.v = g.newPiece(), g.newPiece()
+	g.t, g.f, g.v = g.newPiece(), g.newPiece(), g.newPiece()
 }
 
 // gen is the state of one run.
@@ -137,9 +142,11 @@ type gen struct {
 	bind  *ir.Bind
 	pkg   string
 	names *names
+	t     *jen.File // constants and types, the piece being written
 	f     *jen.File // codecs, the piece being written
 	v     *jen.File // views, the piece being written
 
+	types         []*piece // what a reader looks for: it comes before the codecs
 	codecs, views *assembly
 	press         *press
 	importPath    string // of the package itself, where known

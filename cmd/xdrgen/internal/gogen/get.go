@@ -19,7 +19,7 @@ type getter struct {
 	off     string // the offset's variable
 	checked bool   // the bytes of the run are known to be there
 	code    []jen.Code
-	run     []jen.Code
+	run     []item
 	n       int
 	first   place // what the run begins with
 	w       bool
@@ -53,23 +53,28 @@ func (r *getter) refuse(broken *jen.Statement, code string, err jen.Code) jen.Co
 
 func (r *getter) stmt(c ...jen.Code) { r.code = append(r.code, c...) }
 
-// take adds n bytes to the run, read by statements that use w.
-func (r *getter) take(n int, v place, c ...jen.Code) {
+// take adds n bytes to the run, read by statements that look at them.
+func (r *getter) take(n int, v place, code ...func(w window) jen.Code) {
 	if r.n == 0 {
 		r.first = v
 	}
-	r.run = append(r.run, c...)
+	for _, c := range code {
+		r.run = append(r.run, item{r.n, c})
+	}
 	r.n += n
 }
 
 // keep adds n bytes to the run, kept by the statement of set, or only passed.
-func (r *getter) keep(n int, v place, set func() jen.Code) {
+func (r *getter) keep(n int, v place, set func(w window) jen.Code) {
 	if r.check {
 		r.take(n, v)
 		return
 	}
-	r.take(n, v, set())
+	r.take(n, v, set)
 }
+
+// then adds a statement that looks at nothing.
+func then(c jen.Code) func(window) jen.Code { return func(window) jen.Code { return c } }
 
 func (r *getter) flush() {
 	if r.n == 0 {
@@ -79,8 +84,7 @@ func (r *getter) flush() {
 		r.stmt(r.need(r.n, r.first))
 	}
 	if len(r.run) > 0 {
-		r.stmt(slideWindow(r.buf, r.off, r.n, &r.w))
-		r.stmt(r.run...)
+		r.stmt(windowed(r.buf, r.off, r.n, &r.w, r.run)...)
 	}
 	r.stmt(jen.Id(r.off).Op("+=").Lit(r.n))
 	r.run, r.n, r.checked = nil, 0, false
@@ -100,31 +104,23 @@ func (r *getter) at(k int) *jen.Statement {
 	return jen.Id(r.off).Op("+").Lit(k)
 }
 
-func (r *getter) uint32() *jen.Statement {
-	return bigEndian().Dot("Uint32").Call(window(r.n, r.n+4))
-}
-
-func (r *getter) uint64() *jen.Statement {
-	return bigEndian().Dot("Uint64").Call(window(r.n, r.n+8))
-}
-
 // get writes the decoder for a value of type t at v.
 func (r *getter) get(t *ir.Type, v place) {
 	switch t.Kind {
 	case ir.Bool:
 		r.bool(v)
 	case ir.Int:
-		r.keep(4, v, func() jen.Code { return v.x().Op("=").Int32().Call(r.uint32()) })
+		r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Int32().Call(w.uint32()) })
 	case ir.Uint:
-		r.keep(4, v, func() jen.Code { return v.x().Op("=").Add(r.uint32()) })
+		r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Add(w.uint32()) })
 	case ir.Hyper:
-		r.keep(8, v, func() jen.Code { return v.x().Op("=").Int64().Call(r.uint64()) })
+		r.keep(8, v, func(w window) jen.Code { return v.x().Op("=").Int64().Call(w.uint64()) })
 	case ir.Uhyper:
-		r.keep(8, v, func() jen.Code { return v.x().Op("=").Add(r.uint64()) })
+		r.keep(8, v, func(w window) jen.Code { return v.x().Op("=").Add(w.uint64()) })
 	case ir.Float:
-		r.keep(4, v, func() jen.Code { return v.x().Op("=").Qual("math", "Float32frombits").Call(r.uint32()) })
+		r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Qual("math", "Float32frombits").Call(w.uint32()) })
 	case ir.Double:
-		r.keep(8, v, func() jen.Code { return v.x().Op("=").Qual("math", "Float64frombits").Call(r.uint64()) })
+		r.keep(8, v, func(w window) jen.Code { return v.x().Op("=").Qual("math", "Float64frombits").Call(w.uint64()) })
 	case ir.Quad:
 		r.bytes(16, v)
 	case ir.FixedOpaque:
@@ -151,18 +147,18 @@ func (r *getter) bool(v place) {
 	k := r.n
 	word := r.vars.name("word")
 	r.take(4, v,
-		jen.Id(word).Op(":=").Add(r.uint32()),
-		r.refuse(jen.Id(word).Op(">").Lit(1), "CodeBool", v.fail("CodeBool", r.at(k), jen.Uint64().Call(jen.Id(word)), jen.Lit(1))),
+		func(w window) jen.Code { return jen.Id(word).Op(":=").Add(w.uint32()) },
+		then(r.refuse(jen.Id(word).Op(">").Lit(1), "CodeBool", v.fail("CodeBool", r.at(k), jen.Uint64().Call(jen.Id(word)), jen.Lit(1)))),
 	)
 	if !r.check {
-		r.take(0, v, v.x().Op("=").Id(word).Op("!=").Lit(0))
+		r.take(0, v, then(v.x().Op("=").Id(word).Op("!=").Lit(0)))
 	}
 }
 
 // count adds a word to the run and returns the variable that holds it.
 func (r *getter) count(base string, v place) string {
 	n := r.vars.name(base)
-	r.take(4, v, jen.Id(n).Op(":=").Add(r.uint32()))
+	r.take(4, v, func(w window) jen.Code { return jen.Id(n).Op(":=").Add(w.uint32()) })
 	return n
 }
 
@@ -173,13 +169,15 @@ func (r *getter) bytes(n int, v place) {
 	}
 	pad := (n + 3) &^ 3
 	k := r.n
-	var c []jen.Code
+	var c []func(w window) jen.Code
 	if !r.check {
-		c = append(c, getArray(v, n, window(k, k+n)))
+		c = append(c, func(w window) jen.Code { return getArray(v, n, w.bytes(0, n)) })
 	}
 	if pad != n {
-		c = append(c, r.refuse(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(jen.Id("w"), jen.Lit(k), jen.Lit(n)), "CodePadding",
-			v.fail("CodePadding", r.at(k+n), jen.Qual(xdrPath, "PadBits").Call(jen.Id("w"), jen.Lit(k), jen.Lit(n)), jen.Lit(0))))
+		c = append(c, func(w window) jen.Code {
+			return r.refuse(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(w.whole(), jen.Lit(k), jen.Lit(n)), "CodePadding",
+				v.fail("CodePadding", r.at(k+n), jen.Qual(xdrPath, "PadBits").Call(w.whole(), jen.Lit(k), jen.Lit(n)), jen.Lit(0)))
+		})
 	}
 	r.take(pad, v, c...)
 }
@@ -189,17 +187,17 @@ func (r *getter) ref(t *ir.Type, v place) {
 	switch {
 	case d.Kind == ir.Enum:
 		if d.Open {
-			r.keep(4, v, func() jen.Code { return v.x().Op("=").Add(r.g.declType(d)).Call(r.uint32()) })
+			r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Add(r.g.declType(d)).Call(w.uint32()) })
 			return
 		}
 		k, enum := r.n, r.vars.name("enum")
 		r.take(4, v,
-			jen.Id(enum).Op(":=").Add(r.g.declType(d)).Call(r.uint32()),
-			r.refuse(jen.Op("!").Id(enum).Dot("Valid").Call(), "CodeEnum",
-				v.fail("CodeEnum", r.at(k), jen.Uint64().Call(jen.Uint32().Call(jen.Id(enum))), jen.Lit(0))),
+			func(w window) jen.Code { return jen.Id(enum).Op(":=").Add(r.g.declType(d)).Call(w.uint32()) },
+			then(r.refuse(jen.Op("!").Id(enum).Dot("Valid").Call(), "CodeEnum",
+				v.fail("CodeEnum", r.at(k), jen.Uint64().Call(jen.Uint32().Call(jen.Id(enum))), jen.Lit(0)))),
 		)
 		if !r.check {
-			r.take(0, v, v.x().Op("=").Id(enum))
+			r.take(0, v, then(v.x().Op("=").Id(enum)))
 		}
 	case d.Kind == ir.Typedef && (r.g.inlined(d) || v.site != nil):
 		r.typedef(d, v)
@@ -240,20 +238,20 @@ func (r *getter) typedef(d *ir.Decl, v place) {
 		r.get(d.Type, v)
 		return
 	}
-	set := func(x func() *jen.Statement) func() jen.Code {
-		return func() jen.Code { return v.x().Op("=").Add(r.g.declType(d)).Call(x()) }
+	set := func(x func(w window) *jen.Statement) func(window) jen.Code {
+		return func(w window) jen.Code { return v.x().Op("=").Add(r.g.declType(d)).Call(x(w)) }
 	}
 	switch t := d.Type.Underlying(); t.Kind {
 	case ir.Bool:
 		r.bool(v)
 	case ir.Int, ir.Uint:
-		r.keep(4, v, set(r.uint32))
+		r.keep(4, v, set(window.uint32))
 	case ir.Hyper, ir.Uhyper:
-		r.keep(8, v, set(r.uint64))
+		r.keep(8, v, set(window.uint64))
 	case ir.Float:
-		r.keep(4, v, set(func() *jen.Statement { return jen.Qual("math", "Float32frombits").Call(r.uint32()) }))
+		r.keep(4, v, set(func(w window) *jen.Statement { return jen.Qual("math", "Float32frombits").Call(w.uint32()) }))
 	case ir.Double:
-		r.keep(8, v, set(func() *jen.Statement { return jen.Qual("math", "Float64frombits").Call(r.uint64()) }))
+		r.keep(8, v, set(func(w window) *jen.Statement { return jen.Qual("math", "Float64frombits").Call(w.uint64()) }))
 	}
 }
 

@@ -22,16 +22,16 @@ func (r *getter) fixedArray(t *ir.Type, v place) {
 		r.passFixed(t, v)
 		return
 	}
-	r.loop(t.Elem, v, false)
+	r.loop(t, v, false)
 }
 
 // loop reads the elements of v, an array or slice of the right length. ready
 // says that their bytes are known to be there.
-func (r *getter) loop(elem *ir.Type, v place, ready bool) {
-	l := r.g.each(r.vars, elem, v)
+func (r *getter) loop(t *ir.Type, v place, ready bool) {
+	l := r.g.over(r.vars, t, v)
 	body := r.block(func(q *getter) {
-		q.checked = ready && r.g.steps(elem) >= 0
-		q.get(elem, l.elem)
+		q.checked = ready && r.g.steps(t.Elem) >= 0
+		q.get(t.Elem, l.elem)
 	})
 	r.stmt(l.loop(body)...)
 }
@@ -98,7 +98,7 @@ func (r *getter) elements(t *ir.Type, n string, v place) {
 		return
 	}
 	r.fallible(nil, jen.Qual(xdrPath, "Resize").Call(jen.Id("d"), v.addr(), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
-	r.loop(t.Elem, v, t.Elem.Size.Fixed())
+	r.loop(t, v, t.Elem.Size.Fixed())
 }
 
 // optional reads the word that says whether data follows, and then the data;
@@ -150,7 +150,7 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 		r.flush()
 		r.stmt(jen.Id(more).Op(":=").Uint32().Call(jen.Lit(1)))
 	} else {
-		r.take(4, v, jen.Id(more).Op(":=").Add(r.uint32()))
+		r.take(4, v, func(w window) jen.Code { return jen.Id(more).Op(":=").Add(w.uint32()) })
 		r.flush()
 	}
 	if r.check {
@@ -172,7 +172,7 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 			q.stmt(jen.Id(last).Op(":=").Op("&").Id(s).Index(jen.Id(i)))
 		}
 		q.elem(node, v.elem(id(last), id(i)), last)
-		q.take(4, v, jen.Id(more).Op("=").Add(q.uint32()))
+		q.take(4, v, func(w window) jen.Code { return jen.Id(more).Op("=").Add(w.uint32()) })
 	})
 	body = append(body, jen.Id(i).Op("++"))
 	r.stmt(r.whileMore(more, v, body)...)

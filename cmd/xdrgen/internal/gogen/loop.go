@@ -16,10 +16,18 @@ type each struct {
 	ptr  string // the pointer to the element; empty where it is indexed
 	elem place  // the element in the body
 	bare bool   // the body looks at no element
+	view bool   // of an array: seq is a slice of it
 }
 
-// each prepares a loop over v, whose elements have type t; a nil t stands for
-// the elements of a list that have several fields.
+// over prepares a loop over the array or slice v of type t.
+func (g *gen) over(vars *local, t *ir.Type, v place) *each {
+	l := g.each(vars, t.Elem, v)
+	l.view = t.Kind == ir.FixedArray
+	return l
+}
+
+// each prepares a loop over the slice v, whose elements have type t; a nil t stands
+// for the elements of a list that have several fields.
 func (g *gen) each(vars *local, t *ir.Type, v place) *each {
 	l := &each{src: v, i: vars.name("i"), seq: vars.name("s")}
 	if t == nil || isStructLike(t) {
@@ -42,8 +50,12 @@ func (l *each) loop(body []jen.Code) []jen.Code {
 	if l.ptr != "" {
 		body = append([]jen.Code{jen.Id(l.ptr).Op(":=").Op("&").Id(l.seq).Index(jen.Id(l.i))}, body...)
 	}
+	seq := l.src.x()
+	if l.view {
+		seq.Index(jen.Op(":"))
+	}
 	return []jen.Code{
-		jen.Id(l.seq).Op(":=").Add(l.src.x()).Index(jen.Op(":")),
+		jen.Id(l.seq).Op(":=").Add(seq),
 		jen.For(jen.Id(l.i).Op(":=").Range().Id(l.seq)).Block(body...),
 	}
 }

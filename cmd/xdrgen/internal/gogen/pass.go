@@ -88,7 +88,7 @@ func (p *passer) word(base string) string {
 
 // uint32 is the word that the run ends before.
 func (p *passer) uint32() *jen.Statement {
-	return bigEndian().Dot("Uint32").Call(window(p.n, p.n+4))
+	return bigEndian().Dot("Uint32").Call(ofWindow(p.n, p.n+4))
 }
 
 // pass writes the code that passes a value of type t.

@@ -21,8 +21,8 @@ func (g *gen) program(d *ir.Decl) {
 			defs = append(defs, jen.Id(g.names.proc[p]).Op("=").Lit(int(p.Number)).Comment(tail(note)))
 		}
 	}
-	g.f.Commentf("// Program %s and its procedures (RFC 5531 §12).", d.Name)
-	g.f.Const().Defs(defs...)
+	g.t.Commentf("// Program %s and its procedures (RFC 5531 §12).", d.Name)
+	g.t.Const().Defs(defs...)
 }
 
 // signature is a procedure's argument and result in XDR words.

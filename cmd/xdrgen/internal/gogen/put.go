@@ -1,6 +1,8 @@
 package gogen
 
 import (
+	"math"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -15,7 +17,7 @@ type putter struct {
 	buf  string // the buffer's variable
 	off  string // the offset's variable
 	code []jen.Code
-	run  []jen.Code
+	run  []item
 	n    int // bytes in the run
 	span []stretch
 	w    bool // w is declared in this block
@@ -28,7 +30,7 @@ const longSpan = 16
 // stretch is a part of a span: a run of n bytes, or opaque data.
 type stretch struct {
 	n    int
-	code []jen.Code
+	run  []item
 	data expr // nil for a run
 }
 
@@ -48,7 +50,7 @@ func (p *putter) pending() bool { return p.n > 0 || len(p.span) > 0 }
 // endRun makes the run part of the span.
 func (p *putter) endRun() {
 	if p.n > 0 {
-		p.span = append(p.span, stretch{n: p.n, code: p.run})
+		p.span = append(p.span, stretch{n: p.n, run: p.run})
 	}
 	p.run, p.n = nil, 0
 }
@@ -78,22 +80,25 @@ func (p *putter) flush() {
 			p.stmt(jen.Id(p.off).Op("=").Qual(xdrPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
 			continue
 		}
-		p.stmt(slideWindow(p.buf, p.off, s.n, &p.w))
-		p.stmt(s.code...)
+		p.stmt(windowed(p.buf, p.off, s.n, &p.w, s.run)...)
 		p.stmt(jen.Id(p.off).Op("+=").Lit(s.n))
 	}
 }
 
+// add makes an item of n bytes part of the run.
+func (p *putter) add(n int, code func(w window) jen.Code) {
+	p.run = append(p.run, item{p.n, code})
+	p.n += n
+}
+
 // word adds a 32-bit word to the run.
 func (p *putter) word(v jen.Code) {
-	p.run = append(p.run, bigEndian().Dot("PutUint32").Call(window(p.n, p.n+4), v))
-	p.n += 4
+	p.add(4, func(w window) jen.Code { return bigEndian().Dot("PutUint32").Call(w.bytes(0, 4), v) })
 }
 
 // hyper adds a 64-bit word to the run.
 func (p *putter) hyper(v jen.Code) {
-	p.run = append(p.run, bigEndian().Dot("PutUint64").Call(window(p.n, p.n+8), v))
-	p.n += 8
+	p.add(8, func(w window) jen.Code { return bigEndian().Dot("PutUint64").Call(w.bytes(0, 8), v) })
 }
 
 // put writes the encoder for a value of type t at v.
@@ -141,10 +146,9 @@ func (p *putter) bytes(n int, v place) {
 	}
 	pad := (n + 3) &^ 3
 	if pad != n {
-		p.run = append(p.run, jen.Clear(window(p.n+n, p.n+pad)))
+		p.add(0, func(w window) jen.Code { return jen.Clear(w.bytes(n, pad)) })
 	}
-	p.run = append(p.run, putArray(window(p.n, p.n+n), n, v))
-	p.n += pad
+	p.add(pad, func(w window) jen.Code { return putArray(w.bytes(0, n), n, v) })
 }
 
 // ref writes a named type: written out where it is small, called where not.
@@ -225,12 +229,12 @@ func (p *putter) bound(t *ir.Type, v place) {
 			v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), jen.Lit(int(t.Max))))
 		return
 	}
-	most := uint64(1<<32 - 1)
-	if t.Bounded {
-		most = t.Max
+	most := func() jen.Code { return jen.Qual("math", "MaxUint32") }
+	if t.Bounded && t.Max < math.MaxUint32 {
+		most = func() jen.Code { return jen.Lit(int(t.Max)) }
 	}
-	p.check(jen.Uint64().Call(jen.Len(v.x())).Op(">").Lit(int(most)),
-		v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), jen.Lit(int(most))))
+	p.check(jen.Uint64().Call(jen.Len(v.x())).Op(">").Add(most()),
+		v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), most()))
 }
 
 func (p *putter) opaque(t *ir.Type, v place) {
@@ -262,13 +266,13 @@ func (p *putter) fixedArray(t *ir.Type, v place) {
 		return
 	}
 	p.flush()
-	p.loop(t.Elem, v)
+	p.loop(t, v)
 }
 
 // loop writes the elements of v, an array or slice, one after the other.
-func (p *putter) loop(elem *ir.Type, v place) {
-	l := p.g.each(p.vars, elem, v)
-	body := p.block(func(q *putter) { q.put(elem, l.elem) })
+func (p *putter) loop(t *ir.Type, v place) {
+	l := p.g.over(p.vars, t, v)
+	body := p.block(func(q *putter) { q.put(t.Elem, l.elem) })
 	p.stmt(l.loop(body)...)
 }
 
@@ -278,7 +282,7 @@ func (p *putter) array(t *ir.Type, v place) {
 	p.flush()
 	site := v.site
 	if site == nil {
-		p.loop(t.Elem, v)
+		p.loop(t, v)
 		return
 	}
 	// The elements go into memory of their own where they are left out; the
@@ -296,7 +300,7 @@ func (p *putter) array(t *ir.Type, v place) {
 		),
 	)
 	q := &putter{g: p.g, vars: p.vars, buf: buf, off: off}
-	q.loop(t.Elem, v)
+	q.loop(t, v)
 	if p.g.typeReducible(t.Elem) {
 		// What is eligible in the elements leaves with them, not by itself.
 		whole := jen.If(jen.Id(left)).Block(jen.Id("e").Op("=").Nil())

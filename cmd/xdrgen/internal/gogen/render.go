@@ -35,6 +35,13 @@ func newPress() *press {
 	return p
 }
 
+// make takes what has been written: a piece is made of it.
+func (p *press) make(code *jen.File) *piece {
+	x := &piece{code: code}
+	p.jobs <- x
+	return x
+}
+
 // stop waits until all pieces are made.
 func (p *press) stop() {
 	close(p.jobs)
@@ -75,6 +82,7 @@ func (p *piece) make(s *scratch) error {
 		return nil
 	}
 	p.claims = claimed(f)
+	simplify(f)
 	if err := format.Node(&s.formatted, fset, f); err != nil {
 		return err
 	}

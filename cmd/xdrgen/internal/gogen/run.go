@@ -111,11 +111,6 @@ func (p place) locate(name string, args ...jen.Code) *jen.Statement {
 // binary.BigEndian, which compiles to one load or store with a byte swap.
 func bigEndian() *jen.Statement { return jen.Qual("encoding/binary", "BigEndian") }
 
-// window is bytes from and to of the run's slice w.
-func window(from, to int) *jen.Statement {
-	return jen.Id("w").Index(jen.Lit(from).Op(":").Lit(to))
-}
-
 // byValue is the length up to which opaque data of fixed length is assigned: copy is
 // a call of memmove, which for a few words takes longer than they do.
 const byValue = 128
@@ -134,18 +129,6 @@ func getArray(v place, n int, w jen.Code) jen.Code {
 		return jen.Copy(v.x().Index(jen.Op(":")), w)
 	}
 	return v.x().Op("=").Index(jen.Lit(n)).Byte().Parens(w)
-}
-
-// slideWindow is w := b[off : off+n : off+n]: with a capacity the compiler knows
-// that nothing in w needs another check.
-func slideWindow(buf, off string, n int, declared *bool) jen.Code {
-	op := ":="
-	if *declared {
-		op = "="
-	}
-	*declared = true
-	end := func() *jen.Statement { return jen.Id(off).Op("+").Lit(n) }
-	return jen.Id("w").Op(op).Id(buf).Index(jen.Id(off).Op(":").Add(end()).Op(":").Add(end()))
 }
 
 // lacks is the condition that n bytes at off are not there.

@@ -15,8 +15,8 @@ import (
 // that occur many times in a message are pointers (layout.go).
 func (g *gen) union(d *ir.Decl) {
 	name := g.names.decl[d]
-	g.f.Add(g.doc(name, "union "+d.Name, d.Doc))
 	disc := g.names.field[d.Disc]
+	g.t.Add(g.doc(name, "union "+d.Name+", with the arm that "+disc+" selects", d.Doc))
 	fields := []jen.Code{g.fieldDecl(d.Disc, g.goType(d.Disc.Type), "selects the arm")}
 	for _, a := range d.Arms {
 		if a.Field == nil {
@@ -28,7 +28,7 @@ func (g *gen) union(d *ir.Decl) {
 		}
 		fields = append(fields, g.fieldDecl(a.Field, t, "where "+disc+" is "+g.labelText(d, a)))
 	}
-	g.f.Type().Id(name).Struct(fields...)
+	g.t.Type().Id(name).Struct(fields...)
 	g.methods(d, codec{
 		put:   func(p *putter, v place) { g.putUnion(p, d, v) },
 		get:   func(r *getter, v place) { g.getUnion(r, d, v) },

@@ -73,7 +73,7 @@ func (g *gen) readDisc(r *getter, d *ir.Decl, v place) place {
 	disc, kind := g.field(v, d.Disc), r.vars.name("kind")
 	disc.x = id(kind)
 	if closed(d) {
-		r.take(4, disc, jen.Id(kind).Op(":=").Add(g.goType(d.Disc.Type)).Call(r.uint32()))
+		r.take(4, disc, func(w window) jen.Code { return jen.Id(kind).Op(":=").Add(g.goType(d.Disc.Type)).Call(w.uint32()) })
 		r.flush()
 		return disc
 	}

@@ -1,0 +1,57 @@
+package gogen
+
+import (
+	"go/ast"
+	"go/token"
+)
+
+// simplify takes away the parentheses that a person would not have written: an
+// expression is written without knowing where it will stand, and (*v) needs its own
+// before an index, but not as an argument.
+func simplify(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			bareAll(n.Args)
+		case *ast.AssignStmt:
+			bareAll(n.Lhs)
+			bareAll(n.Rhs)
+		case *ast.ReturnStmt:
+			bareAll(n.Results)
+		case *ast.RangeStmt:
+			bare(&n.X)
+		case *ast.SwitchStmt:
+			bare(&n.Tag)
+		case *ast.UnaryExpr:
+			bare(&n.X)
+		case *ast.BinaryExpr:
+			if n.Op != token.MUL && n.Op != token.QUO {
+				bare(&n.X)
+				bare(&n.Y)
+			}
+		case *ast.SelectorExpr: // selects through the pointer
+			bare(&n.X)
+			if star, ok := n.X.(*ast.StarExpr); ok {
+				n.X = star.X
+			}
+		}
+		return true
+	})
+}
+
+func bareAll(list []ast.Expr) {
+	for i := range list {
+		bare(&list[i])
+	}
+}
+
+// bare makes *v of (*v).
+func bare(x *ast.Expr) {
+	p, ok := (*x).(*ast.ParenExpr)
+	if !ok {
+		return
+	}
+	if star, ok := p.X.(*ast.StarExpr); ok {
+		*x = star
+	}
+}

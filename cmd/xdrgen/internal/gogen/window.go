@@ -1,0 +1,83 @@
+package gogen
+
+import "github.com/dave/jennifer/jen"
+
+// item is a part of a run, from byte at on: its code looks at the run's bytes
+// through a window.
+type item struct {
+	at   int
+	code func(w window) jen.Code
+}
+
+// window is how the code of an item looks at its bytes.
+type window struct {
+	run *runWindow
+	at  int // where the item begins
+}
+
+// runWindow is the window of a whole run.
+type runWindow struct {
+	slice func(from, to int) *jen.Statement
+	looks int  // into it
+	inner bool // at a part of it, or at the slice itself
+	n     int
+}
+
+// bytes are those from and to, counted from the item's first.
+func (w window) bytes(from, to int) *jen.Statement {
+	from, to = w.at+from, w.at+to
+	w.run.looks++
+	w.run.inner = w.run.inner || from != 0 || to != w.run.n
+	return w.run.slice(from, to)
+}
+
+// whole is the slice that the run lies in.
+func (w window) whole() *jen.Statement {
+	w.run.inner = true
+	return jen.Id("w")
+}
+
+func (w window) uint32() *jen.Statement { return bigEndian().Dot("Uint32").Call(w.bytes(0, 4)) }
+
+func (w window) uint64() *jen.Statement { return bigEndian().Dot("Uint64").Call(w.bytes(0, 8)) }
+
+// windowed writes a run of n bytes at off: w := b[off : off+n : off+n], and then its
+// items, which look into w. With that capacity the compiler knows that nothing in
+// w needs another check. A run that is one word needs no w.
+func windowed(buf, off string, n int, declared *bool, run []item) []jen.Code {
+	w := &runWindow{slice: ofWindow, n: n}
+	out := []jen.Code{nil}
+	for _, i := range run {
+		out = append(out, i.code(window{w, i.at}))
+	}
+	if w.looks == 1 && !w.inner {
+		w.slice = func(int, int) *jen.Statement { return slide(buf, off, n) }
+		for k, i := range run {
+			out[k+1] = i.code(window{w, i.at})
+		}
+		return out[1:]
+	}
+	out[0] = slideWindow(buf, off, n, declared)
+	return out
+}
+
+// ofWindow is bytes from and to of the run's slice w.
+func ofWindow(from, to int) *jen.Statement {
+	return jen.Id("w").Index(jen.Lit(from).Op(":").Lit(to))
+}
+
+// slideWindow makes w the n bytes at off.
+func slideWindow(buf, off string, n int, declared *bool) *jen.Statement {
+	op := ":="
+	if *declared {
+		op = "="
+	}
+	*declared = true
+	return jen.Id("w").Op(op).Add(slide(buf, off, n))
+}
+
+// slide is buf[off : off+n : off+n].
+func slide(buf, off string, n int) *jen.Statement {
+	end := func() *jen.Statement { return jen.Id(off).Op("+").Lit(n) }
+	return jen.Id(buf).Index(jen.Id(off).Op(":").Add(end()).Op(":").Add(end()))
+}
