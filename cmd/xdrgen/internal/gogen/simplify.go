@@ -29,10 +29,11 @@ func simplify(n ast.Node) {
 				bare(&n.X)
 				bare(&n.Y)
 			}
-		case *ast.SelectorExpr: // selects through the pointer
-			bare(&n.X)
-			if star, ok := n.X.(*ast.StarExpr); ok {
-				n.X = star.X
+		case *ast.SelectorExpr:
+			if x := n.X; bare(&x) {
+				if id, ok := x.(*ast.StarExpr).X.(*ast.Ident); ok && id.Name == "v" {
+					n.X = id // the receiver: one pointer, which a selector follows
+				}
 			}
 		}
 		return true
@@ -45,13 +46,15 @@ func bareAll(list []ast.Expr) {
 	}
 }
 
-// bare makes *v of (*v).
-func bare(x *ast.Expr) {
+// bare makes *v of (*v), and tells whether it did.
+func bare(x *ast.Expr) bool {
 	p, ok := (*x).(*ast.ParenExpr)
 	if !ok {
-		return
+		return false
 	}
-	if star, ok := p.X.(*ast.StarExpr); ok {
+	star, ok := p.X.(*ast.StarExpr)
+	if ok {
 		*x = star
 	}
+	return ok
 }
