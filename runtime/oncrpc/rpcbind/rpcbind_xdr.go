@@ -16,25 +16,61 @@ const (
 	Version3  = 3   // RPCBVERS: the version before: it has the same procedures under the same numbers
 )
 
+// Program RPCBPROG and its procedures (RFC 5531 §12).
+const (
+	Program     = 100000 // program RPCBPROG
+	Version4    = 4      // version RPCBVERS4
+	ProcNull    = 0      // procedure RPCBPROC_NULL: void to void
+	ProcSet     = 1      // procedure RPCBPROC_SET: rpcb to rpcb_done
+	ProcUnset   = 2      // procedure RPCBPROC_UNSET: rpcb to rpcb_done
+	ProcGetAddr = 3      // procedure RPCBPROC_GETADDR: rpcb to rpcb_string
+)
+
 // String is typedef rpcb_string.
 type String []byte
+
+// The extent of String.
+const (
+	StringMinSize       = 4   // bytes on the wire, at least
+	StringMaxSize       = 260 // bytes on the wire, at most
+	StringAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
+
+// Done is typedef rpcb_done.
+//
+// whether the table was changed
+type Done bool
+
+// DoneFixedSize is how many bytes every Done takes on the wire.
+const DoneFixedSize = 4
+
+// Mapping is struct rpcb.
+//
+// Where a version of a program is, on a kind of network.
+type Mapping struct {
+	Prog  uint32
+	Vers  uint32
+	NetID String // which network; with it the form of the address
+	Addr  String // universal address
+	Owner String // who may take it out again; servers have their own idea
+}
+
+// The extent of Mapping.
+const (
+	MappingMinSize       = 20  // bytes on the wire, at least
+	MappingMaxSize       = 788 // bytes on the wire, at most
+	MappingAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+)
 
 // String returns the bytes as a string.
 func (v String) String() string {
 	return string(v)
 }
 
-// The extent of String.
-const (
-	StringMinSize       = 4   // bytes on the wire, at least
-	StringMaxSize       = 260 // bytes on the wire, at most
-	StringAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
-
 // XDRSize returns how many bytes v takes on the wire.
 func (v *String) XDRSize() int {
 	n := 4
-	n += xdr.Padded(len((*v)))
+	n += xdr.Padded(len(*v))
 	return n
 }
 
@@ -100,16 +136,15 @@ func (v *String) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	if len((*v)) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len((*v))), 255, "rpcbind.String:")
+	if len(*v) > 255 {
+		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:")
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len((*v)))) {
+	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len((*v))))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, (*v))
+	off = xdr.PutOpaque(b, off, *v)
 	return off, nil
 }
 
@@ -118,8 +153,7 @@ func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.String:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
@@ -130,7 +164,7 @@ func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
 		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcbind.String:")
 	}
-	(*v) = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -140,8 +174,7 @@ func (v *String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.String:")
 	}
-	w := b[off : off+4 : off+4]
-	n := binary.BigEndian.Uint32(w[0:4])
+	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
@@ -158,18 +191,8 @@ func (v *String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *String) ResetXDR() {
-	(*v) = nil
+	*v = nil
 }
-
-// Done is typedef rpcb_done.
-//
-// whether the table was changed
-type Done bool
-
-// The extent of Done.
-const (
-	DoneFixedSize = 4 // bytes on the wire, always
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Done) XDRSize() int {
@@ -241,8 +264,7 @@ func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Full()
 	}
-	w := b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
@@ -252,12 +274,11 @@ func (v *Done) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.Done:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && d.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
 	}
-	(*v) = word != 0
+	*v = word != 0
 	off += 4
 	return off, nil
 }
@@ -267,8 +288,7 @@ func (v *Done) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.Done:")
 	}
-	w := b[off : off+4 : off+4]
-	word := binary.BigEndian.Uint32(w[0:4])
+	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	if word > 1 && c.Refuses(xdr.CodeBool) {
 		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
 	}
@@ -278,26 +298,8 @@ func (v *Done) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 
 // ResetXDR empties v, but keeps the capacity of its slices.
 func (v *Done) ResetXDR() {
-	(*v) = false
+	*v = false
 }
-
-// Mapping is struct rpcb.
-//
-// Where a version of a program is, on a kind of network.
-type Mapping struct {
-	Prog  uint32
-	Vers  uint32
-	NetID String // which network; with it the form of the address
-	Addr  String // universal address
-	Owner String // who may take it out again; servers have their own idea
-}
-
-// The extent of Mapping.
-const (
-	MappingMinSize       = 20  // bytes on the wire, at least
-	MappingMaxSize       = 788 // bytes on the wire, at most
-	MappingAmplification = 1   // bytes of memory that a decoded value hangs on to for each byte of its encoding, at most
-)
 
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Mapping) XDRSize() int {
@@ -388,12 +390,10 @@ func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.NetID)))
 	off += 12
 	off = xdr.PutOpaque(b, off, v.NetID)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Addr)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Addr)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Addr)
-	w = b[off : off+4 : off+4]
-	binary.BigEndian.PutUint32(w[0:4], uint32(len(v.Owner)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Owner)))
 	off += 4
 	off = xdr.PutOpaque(b, off, v.Owner)
 	return off, nil
@@ -423,8 +423,7 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Addr")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n2 > 255 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
@@ -440,8 +439,7 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Owner")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n3 > 255 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
@@ -478,8 +476,7 @@ func (v *Mapping) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Addr")
 	}
-	w = b[off : off+4 : off+4]
-	n2 := binary.BigEndian.Uint32(w[0:4])
+	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n2 > 255 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
@@ -494,8 +491,7 @@ func (v *Mapping) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if xdr.Lacks(b, off, 4) {
 		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Owner")
 	}
-	w = b[off : off+4 : off+4]
-	n3 := binary.BigEndian.Uint32(w[0:4])
+	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n3 > 255 {
 		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
@@ -518,13 +514,3 @@ func (v *Mapping) ResetXDR() {
 	v.Addr = nil
 	v.Owner = nil
 }
-
-// Program RPCBPROG and its procedures (RFC 5531 §12).
-const (
-	Program     = 100000 // program RPCBPROG
-	Version4    = 4      // version RPCBVERS4
-	ProcNull    = 0      // procedure RPCBPROC_NULL: void to void
-	ProcSet     = 1      // procedure RPCBPROC_SET: rpcb to rpcb_done
-	ProcUnset   = 2      // procedure RPCBPROC_UNSET: rpcb to rpcb_done
-	ProcGetAddr = 3      // procedure RPCBPROC_GETADDR: rpcb to rpcb_string
-)
