@@ -86,7 +86,7 @@ func (r *Request) ReplyRoom() int {
 // (RFC 8166 §3.4.6; R76, R77); one whose place has no room at all is put back inline (R86).
 //
 // All memory of m, and the Request, belong to the transport until done runs: once, with nil when
-// the reply was handed over, or the reason why not. If the reply does not fit what
+// the reply was handed over, or the reason why not; that the caller has it nothing tells. If the reply does not fit what
 // the peer offered, done gets a *SizeError and the peer RDMA_ERROR (R101; T52). done may be nil, and
 // must not wait; it may run before Reply returns.
 func (r *Request) Reply(m Message, done func(error)) {

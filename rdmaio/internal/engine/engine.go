@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -58,6 +57,7 @@ type Engine struct {
 
 	// For the peer's Calls.
 	grants   credit.Responder
+	copied   []*Request      // whose answers go out in this Step, and name nothing of theirs
 	answers  queue[*Request] // reads and answers that wait for room
 	pulls    queue[*Request] // reads that wait for others to be over
 	reading  int             // RDMA Reads that are not over, or wait for room
@@ -125,6 +125,9 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	if e.retired != nil && e.chains.len() == 0 && e.answers.len() == 0 {
 		e.end(e.retired)
 	}
+	e.eff.Release = append(e.eff.Release, e.copied...)
+	clear(e.copied)
+	e.copied = e.copied[:0]
 	e.eff.Await = e.open && (e.awaited > 0 || e.stuck || e.retired != nil)
 	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
 		e.wake(e.chains.at(0).deadline)
@@ -228,13 +231,10 @@ func (e *Engine) end(err error) {
 	}
 	e.open, e.ended = false, err
 	e.eff.Recvs, e.eff.Sends = e.eff.Recvs[:0], e.eff.Sends[:0]
-	for _, r := range e.eff.Release {
-		r.Err = cmp.Or(r.Err, err) // its answer may be one of those that are not posted now
-	}
 	e.eff.Fail = err
 	e.eff.Borrow, e.eff.Deadline = 0, 0
 	e.abandonCalls()
-	for _, list := range []*[]*Request{&e.eff.Sinks, &e.eff.Deliver} { // nobody would get the answers
+	for _, list := range []*[]*Request{&e.eff.Sinks, &e.eff.Deliver, &e.copied} { // nobody would get the answers
 		for _, r := range *list {
 			e.lose(r)
 		}

@@ -201,7 +201,7 @@ func (e *Engine) send(r *Request) {
 	waits := r
 	if len(r.transfers) == 0 && !r.posted {
 		waits = nil // all of it was copied: what the handler gave is its own again
-		e.eff.Release = append(e.eff.Release, r)
+		e.copied = append(e.copied, r)
 	}
 	id := e.begin(len(r.transfers)+1, buf, waits, false)
 	for i := range r.transfers {
