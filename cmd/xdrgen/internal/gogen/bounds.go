@@ -153,8 +153,17 @@ func (a *amplifier) typ(t *ir.Type) int {
 // list knows how lists grow: to what they hold where the elements have one size
 // (xdr.ExtendFixed), else to four elements, then by doubling (xdr.Extend).
 func (a *amplifier) list(t *ir.Type) int {
-	mem, elem := a.g.memOfElem(t.Ref), a.fields(t.Ref.List.Elem)-4*a.rate
-	fixed := declSize(t.Ref).Fixed()
+	node := t.Ref
+	mem, elem := a.g.memOfElem(node), -a.rate*int(declSize(node).Min)
+	if !a.open[node] {
+		if node.Recursive && !a.enter(node) {
+			return 0
+		}
+		elem = a.fields(node.List.Elem)
+		delete(a.open, node)
+	}
+	elem -= 4 * a.rate
+	fixed := declSize(node).Fixed()
 	if fixed {
 		a.repeated(mem + elem)
 	} else {
@@ -174,6 +183,9 @@ func (a *amplifier) list(t *ir.Type) int {
 	for n, size := 1, 4; n < 1<<16; n, size = size+1, 2*size {
 		most = max(most, room(n, size)+n*elem)
 	}
+	if node.Recursive {
+		a.repeated(most) // its elements may hold such lists
+	}
 	return most + end
 }
 
@@ -190,11 +202,9 @@ func (a *amplifier) decl(d *ir.Decl) int {
 		return -a.rate * int(d.Size.Min) // what it takes beyond is refused where it is repeated
 	}
 	if d.Recursive {
-		if a.recursive++; a.recursive > maxRecursive {
-			a.ok = false
+		if !a.enter(d) {
 			return 0
 		}
-		a.open[d] = true
 		defer delete(a.open, d)
 		return a.content(d)
 	}
@@ -210,6 +220,17 @@ func (a *amplifier) decl(d *ir.Decl) int {
 	}
 	a.ok = a.ok && known.ok
 	return known.bytes
+}
+
+// enter notes that d, which contains itself, is being looked at; false where that
+// was too often.
+func (a *amplifier) enter(d *ir.Decl) bool {
+	if a.recursive++; a.recursive > maxRecursive {
+		a.ok = false
+		return false
+	}
+	a.open[d] = true
+	return true
 }
 
 // content is what the members of d come to.

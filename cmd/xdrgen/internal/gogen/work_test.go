@@ -136,6 +136,19 @@ func TestManyWays(t *testing.T) {
 	generateText(t, chain(30, "typedef int t0<>;", "typedef t#- t#<>;"))
 }
 
+// TestListsInTheirElements compiles lists whose elements hold such lists.
+func TestListsInTheirElements(t *testing.T) {
+	for _, text := range []string{
+		"struct s { int v; s kids<>; s *next; };",
+		"typedef struct s *p; struct s { p kids<>; int v; s *next; };",
+		"struct s { t *ts; s *next; }; struct t { s *ss; t *next; };",
+		"union u switch (bool b) { case TRUE: s *kids; case FALSE: void; }; struct s { u inner; s *next; };",
+		"struct h { s first; s *more; s all<3>; }; struct s { string v<>; s kids<9>; s *next; };",
+	} {
+		generateText(t, text)
+	}
+}
+
 func TestNameImports(t *testing.T) {
 	g := &gen{pkg: "a", importPath: "example.org/a"}
 	g.nameImports([]*ir.Import{
