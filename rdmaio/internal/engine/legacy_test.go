@@ -167,6 +167,19 @@ func lentReply(t *testing.T, xid uint32, whole bool) []byte {
 	return unhex(t, fmt.Sprintf("%08x 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 %08x 00000001 00000005 77777777", xid, xid))
 }
 
+// R127, R267: such a Reply grants credits, also where all of it is to be read: it has the XID of a Call, and can be no Call itself.
+func TestFetchGrants(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		b := newLegacy(t, engine.Requester, 2, 8)
+		b.call(call(1))
+		b.complete()
+		b.receive(0, lentReply(t, 1, whole))
+		if n := b.e.Stats().Granted; n != 2 {
+			t.Errorf("whole %v: %d credits granted, want 2", whole, n)
+		}
+	}
+}
+
 // A requester reads what the Reply names, ends its Call with the whole message, and sends DONE with the
 // same XID; the credit is free when that is out (R105, R106; T70).
 func TestFetch(t *testing.T) {
