@@ -30,7 +30,8 @@ type Conn struct {
 	log     *slog.Logger // for what the peer can cause: shared.log, and its address
 	ends    *slog.Logger // likewise of shared.ends
 	terms   atomic.Pointer[header.Terms]
-	told    atomic.Int32  // what Config.Events was
+	begun   sync.Once     // Config.Events was told that it is up, or never will be
+	wasUp   bool          // the former; settled by begun
 	waits   atomic.Uint64 // Calls that waited for a slot
 	start   time.Time
 

@@ -158,7 +158,7 @@ func (c *Conn) serve(rounds int) (more bool) {
 	c.idle.Broadcast()
 	c.mu.Unlock()
 	if odd != nil {
-		c.set.Events(odd)
+		c.tell(odd)
 	}
 	return false
 }

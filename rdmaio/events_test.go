@@ -125,10 +125,11 @@ func (d *diary) count(kind string) (n uint64) {
 func TestEvents(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		there, here := newDiary(t), newDiary(t)
-		store := &file{t: t, data: pattern(9000, 1)}
+		store, dropped := &file{t: t, data: pattern(9000, 1)}, make(chan struct{})
 		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			if r.Message[3] == 9 {
 				r.Drop(nil)
+				close(dropped)
 				return
 			}
 			store.ServeRPC(r)
@@ -138,7 +139,7 @@ func TestEvents(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if call.Inline[3] == 9 {
-				time.AfterFunc(20*time.Millisecond, cancel)
+				go func() { <-dropped; cancel() }()
 			}
 			_, err := c.Call(ctx, call)
 			for len(s.Conns()) > 0 && there.unfinished() { // the server may be later, and the order is looked at below
@@ -242,6 +243,9 @@ func TestEventsOfWaiting(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	for c.Stats().Replies < 160 || there.count("ServeEnd") < 160 { // they may be a moment later
+		time.Sleep(time.Millisecond)
+	}
 	waited := uint64(0)
 	for _, e := range here.ends {
 		if e.Waited > 0 {

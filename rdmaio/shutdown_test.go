@@ -30,7 +30,7 @@ func TestShutdown(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for s.Stats().Conns < 3 { // the last client may know before the server
+		for s.Stats().Accepted < 3 { // the last client may know before the server
 			time.Sleep(time.Millisecond)
 		}
 		if got := s.Stats(); got.Accepted != 3 || got.Conns != 3 || got.Rejected != 0 {

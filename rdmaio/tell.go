@@ -17,36 +17,39 @@ func (c *Conn) rpcOf(m []byte) RPC {
 	return r
 }
 
-// What Config.Events has been told of a connection.
-const (
-	isNew    = iota
-	isComing // it is being told that it is up
-	isUp
-	isDown
-)
-
-// up tells that the connection was made, once.
+// up tells that the connection was made, once. Others wait meanwhile: what they have to tell comes after it.
 func (c *Conn) up() {
-	if c.set.Events == nil || !c.told.CompareAndSwap(isNew, isComing) {
-		return
-	}
-	c.set.Events(&ConnUp{Conn: c, Accepted: c.role == engine.Responder, Terms: c.Terms()})
-	if !c.told.CompareAndSwap(isComing, isUp) { // it has ended meanwhile
-		c.set.Events(&ConnDown{Conn: c, Reason: c.Err()})
+	if c.set.Events != nil {
+		c.begun.Do(func() {
+			c.wasUp = true
+			c.set.Events(&ConnUp{Conn: c, Accepted: c.role == engine.Responder, Terms: c.Terms()})
+		})
 	}
 }
 
 // down tells that it has ended, if it was up. Err knows why by then.
 func (c *Conn) down() {
-	if c.set.Events != nil && c.told.Swap(isDown) == isUp {
+	if c.set.Events == nil {
+		return
+	}
+	c.begun.Do(func() {})
+	if c.wasUp {
 		c.set.Events(&ConnDown{Conn: c, Reason: c.Err()})
 	}
+}
+
+// tell tells what the peer may have caused: one that dialed may know that the connection is up before us.
+func (c *Conn) tell(e Event) {
+	if c.role == engine.Responder {
+		c.up()
+	}
+	c.set.Events(e)
 }
 
 // hit tells of a limit.
 func (c *Conn) hit(l Limit) {
 	if c.set.Events != nil {
-		c.set.Events(&LimitHit{Conn: c, Limit: l})
+		c.tell(&LimitHit{Conn: c, Limit: l})
 	}
 }
 
@@ -106,9 +109,8 @@ func (e *CallEnd) note(c *engine.Call) {
 // served tells that a handler gets a Request, and begins what ServeEnd tells.
 func (r *Request) served() {
 	c := r.conn
-	c.up() // the peer may know before us
 	r.watch = &ServeEnd{RPC: c.rpcOf(r.Message), Took: time.Since(c.start), Received: len(r.Message), Placed: len(r.Placed)}
-	c.set.Events(&ServeStart{RPC: r.watch.RPC, Request: r})
+	c.tell(&ServeStart{RPC: r.watch.RPC, Request: r})
 }
 
 // over tells that the Request was answered.
@@ -120,7 +122,7 @@ func (e *ServeEnd) over(err error) {
 // refusedCall tells of a Call that no handler saw.
 func (c *Conn) refusedCall(q *engine.Request) {
 	if c.set.Events != nil && q.Refused != nil {
-		c.set.Events(&Refusal{Conn: c, XID: q.XID, Reason: q.Refused})
+		c.tell(&Refusal{Conn: c, XID: q.XID, Reason: q.Refused})
 	}
 }
 
