@@ -19,7 +19,7 @@ func TestSizes(t *testing.T) {
 		"m     12        343597383612  32        4\n" +
 		"k     4         4             4         -\n" +
 		"l     8         none          4         -\n" +
-		"h     4         none          24        2\n"
+		"h     4         none          24        1\n"
 	if d := cmp.Diff(want, stdout); d != "" || code != exitClean {
 		t.Errorf("exit code %d (-want +got):\n%s%s", code, d, stderr)
 	}
