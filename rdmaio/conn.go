@@ -38,7 +38,7 @@ type Conn struct {
 	xids   xids
 	ready  atomic.Bool // Calls may be made
 	slots  chan *slot  // free ones; a Call holds one
-	remote string
+	remote atomic.Pointer[string] // the peer's address; while a Dial runs, the one that was asked for
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
 
@@ -140,12 +140,13 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 		set.failed(addr, false, err)
 		return nil, err
 	}
+	c.remote.Store(&addr) // for what a reverse Call may ask before Dial returned
 	info, err := dev.Dial(ctx, addr, c.qp, set.params())
 	if err != nil {
 		set.failed(addr, false, err)
 		return nil, errors.Join(err, c.Close())
 	}
-	c.remote = info.RemoteAddr
+	c.remote.Store(&info.RemoteAddr)
 	c.agree(info.PrivateData)
 	c.up()
 	return c, nil
@@ -163,7 +164,7 @@ func (c *Conn) AllowReverse() { c.ready.Store(true) }
 func (c *Conn) XID() uint32 { return c.xids.next() }
 
 // RemoteAddr is the address of the peer, as the provider writes it.
-func (c *Conn) RemoteAddr() string { return c.remote }
+func (c *Conn) RemoteAddr() string { return *c.remote.Load() }
 
 // Done is closed when the connection is gone; Err tells why.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }

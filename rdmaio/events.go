@@ -144,12 +144,12 @@ func side(accepted bool) string {
 
 // String implements fmt.Stringer.
 func (e *ConnUp) String() string {
-	return fmt.Sprintf("connection %s %s is up: %+v", side(e.Accepted), e.Conn.remote, e.Terms)
+	return fmt.Sprintf("connection %s %s is up: %+v", side(e.Accepted), e.Conn.RemoteAddr(), e.Terms)
 }
 
 // String implements fmt.Stringer.
 func (e *ConnDown) String() string {
-	return fmt.Sprintf("connection with %s is down: %v", e.Conn.remote, e.Reason)
+	return fmt.Sprintf("connection with %s is down: %v", e.Conn.RemoteAddr(), e.Reason)
 }
 
 // String implements fmt.Stringer.
@@ -159,12 +159,12 @@ func (e *ConnFailed) String() string {
 
 // String implements fmt.Stringer.
 func (e *TermsSet) String() string {
-	return fmt.Sprintf("connection with %s has other terms: %+v", e.Conn.remote, e.Terms)
+	return fmt.Sprintf("connection with %s has other terms: %+v", e.Conn.RemoteAddr(), e.Terms)
 }
 
 // String names the RPC.
 func (r *RPC) String() string {
-	return fmt.Sprintf("%#08x, program %d version %d procedure %d, %s", r.XID, r.Program, r.Version, r.Procedure, r.Conn.remote)
+	return fmt.Sprintf("%#08x, program %d version %d procedure %d, %s", r.XID, r.Program, r.Version, r.Procedure, r.Conn.RemoteAddr())
 }
 
 // String implements fmt.Stringer.
@@ -198,7 +198,7 @@ func (e *ServeEnd) String() string {
 
 // String implements fmt.Stringer.
 func (e *Refusal) String() string {
-	return fmt.Sprintf("refused call %#08x of %s: %v", e.XID, e.Conn.remote, e.Reason)
+	return fmt.Sprintf("refused call %#08x of %s: %v", e.XID, e.Conn.RemoteAddr(), e.Reason)
 }
 
 // String implements fmt.Stringer.
@@ -212,5 +212,5 @@ func (e *LimitHit) String() string { return fmt.Sprintf("Config.%s is reached", 
 // String implements fmt.Stringer.
 func (e *PeerFaults) String() string {
 	return fmt.Sprintf("faults of %s: %d messages dropped (%d beyond its credits), %d broke a rule, %d grants of none, %d of too much",
-		e.Conn.remote, e.Dropped, e.Excess, e.Faults, e.ZeroGrants, e.OverGrants)
+		e.Conn.RemoteAddr(), e.Dropped, e.Excess, e.Faults, e.ZeroGrants, e.OverGrants)
 }

@@ -230,3 +230,50 @@ func TestCredentialsBothWays(t *testing.T) {
 	}
 	b.quiet(t)
 }
+
+// slowDial is a device whose Dial returns when a Call of the peer was served.
+type slowDial struct {
+	verbs.Device
+	served <-chan string
+	got    string
+}
+
+func (d *slowDial) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	info, err := d.Device.Dial(ctx, addr, qp, params)
+	if err == nil {
+		select {
+		case d.got = <-d.served:
+		case <-time.After(2 * time.Second):
+		}
+	}
+	return info, err
+}
+
+// A peer that calls at once, before our Dial has returned: the handler can ask who calls.
+func TestReverseCallDuringDial(t *testing.T) {
+	w := newWorld(t)
+	ln, err := w.server.Listen(t.Context(), w.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	p := peertest.New(t, w.server)
+	go func() {
+		if p.Accept(ln, nil) {
+			p.Send(unhex(t, msg("")))
+		}
+	}()
+	served := make(chan string, 1)
+	dev := &slowDial{Device: w.client, served: served}
+	c, err := rdmaio.Dial(t.Context(), dev, ln.Addr(), &rdmaio.Config{ReverseCredits: 1, ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		served <- r.Conn().RemoteAddr()
+		quick(nil).ServeRPC(r)
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if dev.got != ln.Addr() || c.RemoteAddr() == "" {
+		t.Errorf("the peer's address during Dial: %q, after: %q; dialed: %q", dev.got, c.RemoteAddr(), ln.Addr())
+	}
+}

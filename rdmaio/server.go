@@ -138,22 +138,24 @@ func (s *Server) open() (*Conn, error) {
 // serve owns a connection from its request to its end.
 func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	defer s.wg.Done()
-	log := s.log.With("peer", req.RemoteAddr())
+	peer := req.RemoteAddr()
+	log := s.log.With("peer", peer)
 	c, err := s.open()
 	if err != nil {
 		s.rejected.Add(1)
-		s.set.failed(req.RemoteAddr(), true, err)
+		s.set.failed(peer, true, err)
 		log.Warn("rdmaio: no resources for a connection", "reason", err)
 		reject(log, req)
 		return
 	}
 	defer s.opened.Add(-1)
-	c.remote, c.log, c.ends = req.RemoteAddr(), log, s.shared.ends.With("peer", req.RemoteAddr())
+	c.remote.Store(&peer)
+	c.log, c.ends = log, s.shared.ends.With("peer", peer)
 	c.agree(req.PrivateData())
 	s.list(c, false)
 	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
 		s.rejected.Add(1)
-		s.set.failed(c.remote, true, err)
+		s.set.failed(peer, true, err)
 		log.Debug("rdmaio: accept", "reason", err)
 		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
 	} else {
