@@ -288,8 +288,8 @@ func (r *getter) fallible(dst *jen.Statement, call jen.Code, v place) {
 // bound refuses a count over the declared maximum.
 func (r *getter) bound(t *ir.Type, n string, v place) {
 	if t.Bounded && t.Max < 1<<32-1 {
-		r.stmt(jen.If(jen.Id(n).Op(">").Lit(int(t.Max))).Block(
-			jen.Return(jen.Lit(0), v.fail("CodeBound", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)), jen.Lit(int(t.Max))))))
+		r.stmt(jen.If(jen.Id(n).Op(">").Add(literal(t.Max))).Block(
+			jen.Return(jen.Lit(0), v.fail("CodeBound", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)), literal(t.Max)))))
 	}
 }
 

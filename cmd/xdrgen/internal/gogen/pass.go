@@ -3,6 +3,7 @@ package gogen
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/dave/jennifer/jen"
 
@@ -103,7 +104,7 @@ func (p *passer) pass(t *ir.Type) {
 	case ir.FixedOpaque:
 		p.bytes(int(t.Len))
 	case ir.Opaque, ir.String:
-		p.move(jen.Qual(xdrPath, "PassOpaque").Call(jen.Id("b"), jen.Id("off"), jen.Lit(bound32(t))))
+		p.move(jen.Qual(xdrPath, "PassOpaque").Call(jen.Id("b"), jen.Id("off"), bound32(t)))
 	case ir.FixedArray:
 		if p.g.steps(t) >= 0 {
 			for range t.Len {
@@ -127,12 +128,15 @@ func (p *passer) pass(t *ir.Type) {
 }
 
 // bound32 is the most that a count of type t may be.
-func bound32(t *ir.Type) int {
+func bound32(t *ir.Type) jen.Code {
 	if t.Bounded {
-		return int(min(t.Max, math.MaxUint32))
+		return literal(min(t.Max, math.MaxUint32))
 	}
-	return math.MaxUint32
+	return literal(math.MaxUint32)
 }
+
+// literal is a number in emitted code. It need not be an int here, where the compiler may have 32 bits.
+func literal(n uint64) jen.Code { return jen.Id(strconv.FormatUint(n, 10)) }
 
 // move makes off what a call returns, which is negative where something is wrong.
 func (p *passer) move(call jen.Code) {
@@ -184,7 +188,7 @@ func (p *passer) count(t *ir.Type) string {
 	p.flush()
 	wide := func() *jen.Statement { return jen.Uint64().Call(jen.Id(n)) }
 	if t.Bounded && t.Max < math.MaxUint32 {
-		p.stmt(p.unless(jen.Id(n).Op(">").Lit(int(t.Max))))
+		p.stmt(p.unless(jen.Id(n).Op(">").Add(literal(t.Max))))
 	}
 	if least := int(t.Elem.Size.Min); least > 0 {
 		p.stmt(p.unless(wide().Op("*").Lit(least).Op(">").Uint64().Call(jen.Len(jen.Id("b")).Op("-").Id("off"))))

@@ -225,13 +225,13 @@ func (p *putter) call(v place) {
 // over what the count can say.
 func (p *putter) bound(t *ir.Type, v place) {
 	if t.Bounded && t.Max < 1<<31 {
-		p.check(jen.Len(v.x()).Op(">").Lit(int(t.Max)),
-			v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), jen.Lit(int(t.Max))))
+		p.check(jen.Len(v.x()).Op(">").Add(literal(t.Max)),
+			v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), literal(t.Max)))
 		return
 	}
 	most := func() jen.Code { return jen.Qual("math", "MaxUint32") }
 	if t.Bounded && t.Max < math.MaxUint32 {
-		most = func() jen.Code { return jen.Lit(int(t.Max)) }
+		most = func() jen.Code { return literal(t.Max) }
 	}
 	p.check(jen.Uint64().Call(jen.Len(v.x())).Op(">").Add(most()),
 		v.fail("CodeBound", p.at(), jen.Uint64().Call(jen.Len(v.x())), most()))

@@ -52,7 +52,7 @@ func describe(of, path string) string {
 func (w *scan) array(t *ir.Type) []jen.Code {
 	wrong := jen.Id("off").Op("<").Lit(0).Op("||")
 	if t.Bounded && t.Max < math.MaxUint32 {
-		wrong.Id("left").Op(">").Lit(int(t.Max)).Op("||")
+		wrong.Id("left").Op(">").Add(literal(t.Max)).Op("||")
 	}
 	wrong.Uint64().Call(jen.Id("left"))
 	if least := int(t.Elem.Size.Min); least > 0 {
