@@ -36,10 +36,10 @@ type Conn struct {
 	start   time.Time
 
 	xids   xids
-	ready  atomic.Bool // Calls may be made
-	slots  chan *slot  // free ones; a Call holds one
+	ready  atomic.Bool            // Calls may be made
+	slots  chan *slot             // free ones; a Call holds one
 	remote atomic.Pointer[string] // the peer's address; while a Dial runs, the one that was asked for
-	ctx    context.Context // ends with the connection
+	ctx    context.Context        // ends with the connection
 	cancel context.CancelCauseFunc
 
 	driver

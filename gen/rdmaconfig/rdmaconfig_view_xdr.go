@@ -5,7 +5,7 @@ package rdmaconfig
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 
-// ReqView reads a Req field by field, where it lies on the wire. It is made by
+// ReqView reads Req field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Req; see package xdr.
 type ReqView []byte
 
@@ -24,7 +24,7 @@ func (v ReqView) MaxRDMARead() uint32 {
 	return xdr.Uint32(v, 8)
 }
 
-// ReplyView reads a Reply field by field, where it lies on the wire. It is made by
+// ReplyView reads Reply field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Reply; see package xdr.
 type ReplyView []byte
 

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// SegmentView reads a Segment field by field, where it lies on the wire. It is made by
+// SegmentView reads Segment field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Segment; see package xdr.
 type SegmentView []byte
 
@@ -29,7 +29,7 @@ func (v SegmentView) Offset() uint64 {
 	return xdr.Uint64(v, 8)
 }
 
-// ReadChunkView reads a ReadChunk field by field, where it lies on the wire. It is made by
+// ReadChunkView reads ReadChunk field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReadChunk; see package xdr.
 type ReadChunkView []byte
 
@@ -43,7 +43,7 @@ func (v ReadChunkView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
 }
 
-// WriteChunkView reads a WriteChunk field by field, where it lies on the wire. It is made by
+// WriteChunkView reads WriteChunk field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteChunk; see package xdr.
 type WriteChunkView []byte
 
@@ -60,7 +60,7 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	}
 }
 
-// HeaderView reads a Header field by field, where it lies on the wire. It is made by
+// HeaderView reads Header field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Header; see package xdr.
 type HeaderView []byte
 
@@ -108,7 +108,7 @@ func (v HeaderView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// HeaderNomsgView reads a HeaderNomsg field by field, where it lies on the wire. It is made by
+// HeaderNomsgView reads HeaderNomsg field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked HeaderNomsg; see package xdr.
 type HeaderNomsgView []byte
 
@@ -156,7 +156,7 @@ func (v HeaderNomsgView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// HeaderPaddedView reads a HeaderPadded field by field, where it lies on the wire. It is made by
+// HeaderPaddedView reads HeaderPadded field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked HeaderPadded; see package xdr.
 type HeaderPaddedView []byte
 
@@ -214,7 +214,7 @@ func (v HeaderPaddedView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// VersionRangeView reads a VersionRange field by field, where it lies on the wire. It is made by
+// VersionRangeView reads VersionRange field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
@@ -228,7 +228,7 @@ func (v VersionRangeView) VersHigh() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// ErrorView reads a Error field by field, where it lies on the wire. It is made by
+// ErrorView reads Error field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Error; see package xdr.
 type ErrorView []byte
 
@@ -246,7 +246,7 @@ func (v ErrorView) Vrange() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// BodyView reads a Body field by field, where it lies on the wire. It is made by
+// BodyView reads Body field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Body; see package xdr.
 type BodyView []byte
 
@@ -291,7 +291,7 @@ func (v BodyView) Error() (x ErrorView, ok bool) {
 	return x, false
 }
 
-// MessageView reads a Message field by field, where it lies on the wire. It is made by
+// MessageView reads Message field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Message; see package xdr.
 type MessageView []byte
 

@@ -35,7 +35,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// MsgView reads a Msg field by field, where it lies on the wire. It is made by
+// MsgView reads Msg field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Msg; see package xdr.
 type MsgView []byte
 
@@ -44,7 +44,7 @@ func (v MsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
 }
 
-// NomsgView reads a Nomsg field by field, where it lies on the wire. It is made by
+// NomsgView reads Nomsg field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Nomsg; see package xdr.
 type NomsgView []byte
 
@@ -53,7 +53,7 @@ func (v NomsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
 }
 
-// VersionRangeView reads a VersionRange field by field, where it lies on the wire. It is made by
+// VersionRangeView reads VersionRange field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
@@ -67,7 +67,7 @@ func (v VersionRangeView) VersHigh() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// WriteShortageView reads a WriteShortage field by field, where it lies on the wire. It is made by
+// WriteShortageView reads WriteShortage field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteShortage; see package xdr.
 type WriteShortageView []byte
 
@@ -81,7 +81,7 @@ func (v WriteShortageView) LengthNeeded() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// ErrorView reads a Error field by field, where it lies on the wire. It is made by
+// ErrorView reads Error field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Error; see package xdr.
 type ErrorView []byte
 
@@ -144,7 +144,7 @@ func (v ErrorView) ReplyLengthNeeded() (x uint32, ok bool) {
 	return x, false
 }
 
-// ConnPropView reads a ConnProp field by field, where it lies on the wire. It is made by
+// ConnPropView reads ConnProp field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ConnProp; see package xdr.
 type ConnPropView []byte
 
@@ -161,7 +161,7 @@ func (v ConnPropView) Props() iter.Seq2[int, PropValView] {
 	}
 }
 
-// CommonView reads a Common field by field, where it lies on the wire. It is made by
+// CommonView reads Common field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Common; see package xdr.
 type CommonView []byte
 
@@ -185,7 +185,7 @@ func (v CommonView) Htype() uint32 {
 	return xdr.Uint32(v, 12)
 }
 
-// HeaderPrefixView reads a HeaderPrefix field by field, where it lies on the wire. It is made by
+// HeaderPrefixView reads HeaderPrefix field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked HeaderPrefix; see package xdr.
 type HeaderPrefixView []byte
 
@@ -199,7 +199,7 @@ func (v HeaderPrefixView) Flags() uint32 {
 	return xdr.Uint32(v, 16)
 }
 
-// SegmentView reads a Segment field by field, where it lies on the wire. It is made by
+// SegmentView reads Segment field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Segment; see package xdr.
 type SegmentView []byte
 
@@ -218,7 +218,7 @@ func (v SegmentView) Offset() uint64 {
 	return xdr.Uint64(v, 8)
 }
 
-// ReadSegmentView reads a ReadSegment field by field, where it lies on the wire. It is made by
+// ReadSegmentView reads ReadSegment field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReadSegment; see package xdr.
 type ReadSegmentView []byte
 
@@ -232,7 +232,7 @@ func (v ReadSegmentView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
 }
 
-// WriteChunkView reads a WriteChunk field by field, where it lies on the wire. It is made by
+// WriteChunkView reads WriteChunk field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteChunk; see package xdr.
 type WriteChunkView []byte
 
@@ -249,7 +249,7 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	}
 }
 
-// ChunkListsView reads a ChunkLists field by field, where it lies on the wire. It is made by
+// ChunkListsView reads ChunkLists field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ChunkLists; see package xdr.
 type ChunkListsView []byte
 
@@ -302,7 +302,7 @@ func (v ChunkListsView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// PropValView reads a PropVal field by field, where it lies on the wire. It is made by
+// PropValView reads PropVal field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked PropVal; see package xdr.
 type PropValView []byte
 

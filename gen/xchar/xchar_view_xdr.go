@@ -48,7 +48,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// ValueView reads a Value field by field, where it lies on the wire. It is made by
+// ValueView reads Value field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Value; see package xdr.
 type ValueView []byte
 
@@ -62,7 +62,7 @@ func (v ValueView) Data() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
-// InitView reads a Init field by field, where it lies on the wire. It is made by
+// InitView reads Init field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Init; see package xdr.
 type InitView []byte
 
@@ -95,7 +95,7 @@ func (v InitView) NoChange() iter.Seq2[int, uint32] {
 	}
 }
 
-// ReqView reads a Req field by field, where it lies on the wire. It is made by
+// ReqView reads Req field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Req; see package xdr.
 type ReqView []byte
 
@@ -112,7 +112,7 @@ func (v ReqView) Want() iter.Seq2[int, ValueView] {
 	}
 }
 
-// RespView reads a Resp field by field, where it lies on the wire. It is made by
+// RespView reads Resp field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Resp; see package xdr.
 type RespView []byte
 
@@ -158,7 +158,7 @@ func (v RespView) Pending() iter.Seq2[int, uint32] {
 	}
 }
 
-// UpdView reads a Upd field by field, where it lies on the wire. It is made by
+// UpdView reads Upd field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Upd; see package xdr.
 type UpdView []byte
 

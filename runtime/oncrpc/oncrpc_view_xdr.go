@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// OpaqueAuthView reads a OpaqueAuth field by field, where it lies on the wire. It is made by
+// OpaqueAuthView reads OpaqueAuth field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpaqueAuth; see package xdr.
 type OpaqueAuthView []byte
 
@@ -23,7 +23,7 @@ func (v OpaqueAuthView) Body() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
-// VersionRangeView reads a VersionRange field by field, where it lies on the wire. It is made by
+// VersionRangeView reads VersionRange field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
@@ -37,7 +37,7 @@ func (v VersionRangeView) High() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// CallBodyView reads a CallBody field by field, where it lies on the wire. It is made by
+// CallBodyView reads CallBody field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CallBody; see package xdr.
 type CallBodyView []byte
 
@@ -72,7 +72,7 @@ func (v CallBodyView) Verf() OpaqueAuthView {
 	return OpaqueAuthView(v[off:])
 }
 
-// ReplyDataView reads a ReplyData field by field, where it lies on the wire. It is made by
+// ReplyDataView reads ReplyData field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReplyData; see package xdr.
 type ReplyDataView []byte
 
@@ -90,7 +90,7 @@ func (v ReplyDataView) MismatchInfo() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// AcceptedReplyView reads a AcceptedReply field by field, where it lies on the wire. It is made by
+// AcceptedReplyView reads AcceptedReply field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked AcceptedReply; see package xdr.
 type AcceptedReplyView []byte
 
@@ -105,7 +105,7 @@ func (v AcceptedReplyView) Data() ReplyDataView {
 	return ReplyDataView(v[off:])
 }
 
-// RejectedReplyView reads a RejectedReply field by field, where it lies on the wire. It is made by
+// RejectedReplyView reads RejectedReply field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked RejectedReply; see package xdr.
 type RejectedReplyView []byte
 
@@ -132,7 +132,7 @@ func (v RejectedReplyView) AuthStat() (x AuthStat, ok bool) {
 	return x, false
 }
 
-// ReplyBodyView reads a ReplyBody field by field, where it lies on the wire. It is made by
+// ReplyBodyView reads ReplyBody field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReplyBody; see package xdr.
 type ReplyBodyView []byte
 
@@ -159,7 +159,7 @@ func (v ReplyBodyView) Rejected() (x RejectedReplyView, ok bool) {
 	return x, false
 }
 
-// BodyView reads a Body field by field, where it lies on the wire. It is made by
+// BodyView reads Body field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Body; see package xdr.
 type BodyView []byte
 
@@ -186,7 +186,7 @@ func (v BodyView) Reply() (x ReplyBodyView, ok bool) {
 	return x, false
 }
 
-// MessageView reads a Message field by field, where it lies on the wire. It is made by
+// MessageView reads Message field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Message; see package xdr.
 type MessageView []byte
 
@@ -200,7 +200,7 @@ func (v MessageView) Body() BodyView {
 	return BodyView(v[4:])
 }
 
-// AuthSysParmsView reads a AuthSysParms field by field, where it lies on the wire. It is made by
+// AuthSysParmsView reads AuthSysParms field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked AuthSysParms; see package xdr.
 type AuthSysParmsView []byte
 

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// DeviceView reads a Device field by field, where it lies on the wire. It is made by
+// DeviceView reads Device field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Device; see package xdr.
 type DeviceView []byte
 
@@ -24,7 +24,7 @@ func (v DeviceView) MinorNo() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// TimeView reads a Time field by field, where it lies on the wire. It is made by
+// TimeView reads Time field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Time; see package xdr.
 type TimeView []byte
 
@@ -38,7 +38,7 @@ func (v TimeView) Nanoseconds() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// AttrView reads a Attr field by field, where it lies on the wire. It is made by
+// AttrView reads Attr field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Attr; see package xdr.
 type AttrView []byte
 
@@ -107,7 +107,7 @@ func (v AttrView) Changed() TimeView {
 	return TimeView(v[76:84:84])
 }
 
-// OptAttrView reads a OptAttr field by field, where it lies on the wire. It is made by
+// OptAttrView reads OptAttr field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OptAttr; see package xdr.
 type OptAttrView []byte
 
@@ -125,7 +125,7 @@ func (v OptAttrView) Attr() (x AttrView, ok bool) {
 	return x, false
 }
 
-// OptHandleView reads a OptHandle field by field, where it lies on the wire. It is made by
+// OptHandleView reads OptHandle field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OptHandle; see package xdr.
 type OptHandleView []byte
 
@@ -143,7 +143,7 @@ func (v OptHandleView) Handle() (x Handle, ok bool) {
 	return x, false
 }
 
-// EntryView reads a Entry field by field, where it lies on the wire. It is made by
+// EntryView reads Entry field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Entry; see package xdr.
 type EntryView []byte
 
@@ -176,7 +176,7 @@ func (v EntryView) Handle() OptHandleView {
 	return OptHandleView(v[off:])
 }
 
-// ListingView reads a Listing field by field, where it lies on the wire. It is made by
+// ListingView reads Listing field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Listing; see package xdr.
 type ListingView []byte
 
@@ -215,7 +215,7 @@ func (v ListingView) EOF() bool {
 	return xdr.Uint32(v, off) != 0
 }
 
-// ReplyView reads a Reply field by field, where it lies on the wire. It is made by
+// ReplyView reads Reply field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Reply; see package xdr.
 type ReplyView []byte
 

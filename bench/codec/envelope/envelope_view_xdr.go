@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TaggedKeyView reads a TaggedKey field by field, where it lies on the wire. It is made by
+// TaggedKeyView reads TaggedKey field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked TaggedKey; see package xdr.
 type TaggedKeyView []byte
 
@@ -24,7 +24,7 @@ func (v TaggedKeyView) Key() Hash {
 	return Hash(v[8:])
 }
 
-// AccountView reads a Account field by field, where it lies on the wire. It is made by
+// AccountView reads Account field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Account; see package xdr.
 type AccountView []byte
 
@@ -60,7 +60,7 @@ func (v AccountView) Tagged() (x TaggedKeyView, ok bool) {
 	return x, false
 }
 
-// ShortAssetView reads a ShortAsset field by field, where it lies on the wire. It is made by
+// ShortAssetView reads ShortAsset field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ShortAsset; see package xdr.
 type ShortAssetView []byte
 
@@ -74,7 +74,7 @@ func (v ShortAssetView) Issuer() AccountView {
 	return AccountView(v[4:])
 }
 
-// LongAssetView reads a LongAsset field by field, where it lies on the wire. It is made by
+// LongAssetView reads LongAsset field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked LongAsset; see package xdr.
 type LongAssetView []byte
 
@@ -88,7 +88,7 @@ func (v LongAssetView) Issuer() AccountView {
 	return AccountView(v[12:])
 }
 
-// AssetView reads a Asset field by field, where it lies on the wire. It is made by
+// AssetView reads Asset field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Asset; see package xdr.
 type AssetView []byte
 
@@ -115,7 +115,7 @@ func (v AssetView) Large() (x LongAssetView, ok bool) {
 	return x, false
 }
 
-// PriceView reads a Price field by field, where it lies on the wire. It is made by
+// PriceView reads Price field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Price; see package xdr.
 type PriceView []byte
 
@@ -129,7 +129,7 @@ func (v PriceView) Denominator() int32 {
 	return int32(xdr.Uint32(v, 4))
 }
 
-// PaymentView reads a Payment field by field, where it lies on the wire. It is made by
+// PaymentView reads Payment field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Payment; see package xdr.
 type PaymentView []byte
 
@@ -151,7 +151,7 @@ func (v PaymentView) Amount() Amount {
 	return Amount(xdr.Uint64(v, off))
 }
 
-// PathPaymentView reads a PathPayment field by field, where it lies on the wire. It is made by
+// PathPaymentView reads PathPayment field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked PathPayment; see package xdr.
 type PathPaymentView []byte
 
@@ -203,7 +203,7 @@ func (v PathPaymentView) Path() iter.Seq2[int, AssetView] {
 	}
 }
 
-// OfferView reads a Offer field by field, where it lies on the wire. It is made by
+// OfferView reads Offer field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Offer; see package xdr.
 type OfferView []byte
 
@@ -239,7 +239,7 @@ func (v OfferView) ID() int64 {
 	return int64(xdr.Uint64(v, off+16))
 }
 
-// SignerView reads a Signer field by field, where it lies on the wire. It is made by
+// SignerView reads Signer field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Signer; see package xdr.
 type SignerView []byte
 
@@ -254,7 +254,7 @@ func (v SignerView) Weight() uint32 {
 	return xdr.Uint32(v, off)
 }
 
-// OptionsView reads a Options field by field, where it lies on the wire. It is made by
+// OptionsView reads Options field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Options; see package xdr.
 type OptionsView []byte
 
@@ -328,7 +328,7 @@ func (v OptionsView) Signer() (x SignerView, ok bool) {
 	return SignerView(v[off+4:]), true
 }
 
-// DataView reads a Data field by field, where it lies on the wire. It is made by
+// DataView reads Data field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Data; see package xdr.
 type DataView []byte
 
@@ -346,7 +346,7 @@ func (v DataView) Value() (x Signature, ok bool) {
 	return Signature(xdr.ViewOpaque(v, off+4)), true
 }
 
-// CreateView reads a Create field by field, where it lies on the wire. It is made by
+// CreateView reads Create field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Create; see package xdr.
 type CreateView []byte
 
@@ -361,7 +361,7 @@ func (v CreateView) Balance() Amount {
 	return Amount(xdr.Uint64(v, off))
 }
 
-// BodyView reads a Body field by field, where it lies on the wire. It is made by
+// BodyView reads Body field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Body; see package xdr.
 type BodyView []byte
 
@@ -442,7 +442,7 @@ func (v BodyView) Sequence() (x int64, ok bool) {
 	return x, false
 }
 
-// OperationView reads a Operation field by field, where it lies on the wire. It is made by
+// OperationView reads Operation field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Operation; see package xdr.
 type OperationView []byte
 
@@ -462,7 +462,7 @@ func (v OperationView) Body() BodyView {
 	return BodyView(v[off:])
 }
 
-// MemoView reads a Memo field by field, where it lies on the wire. It is made by
+// MemoView reads Memo field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Memo; see package xdr.
 type MemoView []byte
 
@@ -498,7 +498,7 @@ func (v MemoView) Hash() (x Hash, ok bool) {
 	return x, false
 }
 
-// BoundsView reads a Bounds field by field, where it lies on the wire. It is made by
+// BoundsView reads Bounds field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Bounds; see package xdr.
 type BoundsView []byte
 
@@ -520,7 +520,7 @@ func (v BoundsView) Ledger() (x int64, ok bool) {
 	return int64(xdr.Uint64(v, 20)), true
 }
 
-// TransactionView reads a Transaction field by field, where it lies on the wire. It is made by
+// TransactionView reads Transaction field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Transaction; see package xdr.
 type TransactionView []byte
 
@@ -581,7 +581,7 @@ func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 	}
 }
 
-// DecoratedView reads a Decorated field by field, where it lies on the wire. It is made by
+// DecoratedView reads Decorated field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Decorated; see package xdr.
 type DecoratedView []byte
 
@@ -595,7 +595,7 @@ func (v DecoratedView) Signature() Signature {
 	return Signature(xdr.ViewOpaque(v, 4))
 }
 
-// SignedView reads a Signed field by field, where it lies on the wire. It is made by
+// SignedView reads Signed field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Signed; see package xdr.
 type SignedView []byte
 
@@ -618,7 +618,7 @@ func (v SignedView) Signatures() iter.Seq2[int, DecoratedView] {
 	}
 }
 
-// BumpedView reads a Bumped field by field, where it lies on the wire. It is made by
+// BumpedView reads Bumped field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Bumped; see package xdr.
 type BumpedView []byte
 
@@ -654,7 +654,7 @@ func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 	}
 }
 
-// EnvelopeView reads a Envelope field by field, where it lies on the wire. It is made by
+// EnvelopeView reads Envelope field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Envelope; see package xdr.
 type EnvelopeView []byte
 

@@ -47,7 +47,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Nfstime4View reads a Nfstime4 field by field, where it lies on the wire. It is made by
+// Nfstime4View reads Nfstime4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Nfstime4; see package xdr.
 type Nfstime4View []byte
 
@@ -61,7 +61,7 @@ func (v Nfstime4View) Nseconds() uint32 {
 	return xdr.Uint32(v, 8)
 }
 
-// Settime4View reads a Settime4 field by field, where it lies on the wire. It is made by
+// Settime4View reads Settime4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Settime4; see package xdr.
 type Settime4View []byte
 
@@ -79,7 +79,7 @@ func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	return x, false
 }
 
-// Fsid4View reads a Fsid4 field by field, where it lies on the wire. It is made by
+// Fsid4View reads Fsid4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Fsid4; see package xdr.
 type Fsid4View []byte
 
@@ -93,7 +93,7 @@ func (v Fsid4View) Minor() uint64 {
 	return xdr.Uint64(v, 8)
 }
 
-// FsLocation4View reads a FsLocation4 field by field, where it lies on the wire. It is made by
+// FsLocation4View reads FsLocation4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked FsLocation4; see package xdr.
 type FsLocation4View []byte
 
@@ -126,7 +126,7 @@ func (v FsLocation4View) Rootpath() iter.Seq2[int, Component4] {
 	}
 }
 
-// FsLocations4View reads a FsLocations4 field by field, where it lies on the wire. It is made by
+// FsLocations4View reads FsLocations4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked FsLocations4; see package xdr.
 type FsLocations4View []byte
 
@@ -163,7 +163,7 @@ func (v FsLocations4View) Locations() iter.Seq2[int, FsLocation4View] {
 	}
 }
 
-// Nfsace4View reads a Nfsace4 field by field, where it lies on the wire. It is made by
+// Nfsace4View reads Nfsace4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Nfsace4; see package xdr.
 type Nfsace4View []byte
 
@@ -187,7 +187,7 @@ func (v Nfsace4View) Who() UTF8StrMixed {
 	return UTF8StrMixed(xdr.ViewOpaque(v, 12))
 }
 
-// Specdata4View reads a Specdata4 field by field, where it lies on the wire. It is made by
+// Specdata4View reads Specdata4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Specdata4; see package xdr.
 type Specdata4View []byte
 
@@ -201,7 +201,7 @@ func (v Specdata4View) Specdata2() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// Fattr4View reads a Fattr4 field by field, where it lies on the wire. It is made by
+// Fattr4View reads Fattr4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Fattr4; see package xdr.
 type Fattr4View []byte
 
@@ -224,7 +224,7 @@ func (v Fattr4View) AttrVals() Attrlist4 {
 	return Attrlist4(xdr.ViewOpaque(v, off))
 }
 
-// ChangeInfo4View reads a ChangeInfo4 field by field, where it lies on the wire. It is made by
+// ChangeInfo4View reads ChangeInfo4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ChangeInfo4; see package xdr.
 type ChangeInfo4View []byte
 
@@ -243,7 +243,7 @@ func (v ChangeInfo4View) After() Changeid4 {
 	return Changeid4(xdr.Uint64(v, 12))
 }
 
-// Clientaddr4View reads a Clientaddr4 field by field, where it lies on the wire. It is made by
+// Clientaddr4View reads Clientaddr4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Clientaddr4; see package xdr.
 type Clientaddr4View []byte
 
@@ -258,7 +258,7 @@ func (v Clientaddr4View) RAddr() xdr.String {
 	return xdr.String(xdr.ViewOpaque(v, off))
 }
 
-// CbClient4View reads a CbClient4 field by field, where it lies on the wire. It is made by
+// CbClient4View reads CbClient4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbClient4; see package xdr.
 type CbClient4View []byte
 
@@ -272,7 +272,7 @@ func (v CbClient4View) CbLocation() Clientaddr4View {
 	return Clientaddr4View(v[4:])
 }
 
-// Stateid4View reads a Stateid4 field by field, where it lies on the wire. It is made by
+// Stateid4View reads Stateid4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Stateid4; see package xdr.
 type Stateid4View []byte
 
@@ -286,7 +286,7 @@ func (v Stateid4View) Other() [12]byte {
 	return [12]byte(v[4:])
 }
 
-// NFSClientID4View reads a NFSClientID4 field by field, where it lies on the wire. It is made by
+// NFSClientID4View reads NFSClientID4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked NFSClientID4; see package xdr.
 type NFSClientID4View []byte
 
@@ -300,7 +300,7 @@ func (v NFSClientID4View) ID() []byte {
 	return xdr.ViewOpaque(v, 8)
 }
 
-// OpenOwner4View reads a OpenOwner4 field by field, where it lies on the wire. It is made by
+// OpenOwner4View reads OpenOwner4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenOwner4; see package xdr.
 type OpenOwner4View []byte
 
@@ -314,7 +314,7 @@ func (v OpenOwner4View) Owner() []byte {
 	return xdr.ViewOpaque(v, 8)
 }
 
-// LockOwner4View reads a LockOwner4 field by field, where it lies on the wire. It is made by
+// LockOwner4View reads LockOwner4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked LockOwner4; see package xdr.
 type LockOwner4View []byte
 
@@ -328,7 +328,7 @@ func (v LockOwner4View) Owner() []byte {
 	return xdr.ViewOpaque(v, 8)
 }
 
-// Access4ArgsView reads a Access4Args field by field, where it lies on the wire. It is made by
+// Access4ArgsView reads Access4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Access4Args; see package xdr.
 type Access4ArgsView []byte
 
@@ -337,7 +337,7 @@ func (v Access4ArgsView) Access() uint32 {
 	return xdr.Uint32(v, 0)
 }
 
-// Access4ResokView reads a Access4Resok field by field, where it lies on the wire. It is made by
+// Access4ResokView reads Access4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Access4Resok; see package xdr.
 type Access4ResokView []byte
 
@@ -351,7 +351,7 @@ func (v Access4ResokView) Access() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// Access4ResView reads a Access4Res field by field, where it lies on the wire. It is made by
+// Access4ResView reads Access4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Access4Res; see package xdr.
 type Access4ResView []byte
 
@@ -369,7 +369,7 @@ func (v Access4ResView) Resok4() (x Access4ResokView, ok bool) {
 	return x, false
 }
 
-// Close4ArgsView reads a Close4Args field by field, where it lies on the wire. It is made by
+// Close4ArgsView reads Close4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Close4Args; see package xdr.
 type Close4ArgsView []byte
 
@@ -383,7 +383,7 @@ func (v Close4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[4:20:20])
 }
 
-// Close4ResView reads a Close4Res field by field, where it lies on the wire. It is made by
+// Close4ResView reads Close4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Close4Res; see package xdr.
 type Close4ResView []byte
 
@@ -401,7 +401,7 @@ func (v Close4ResView) OpenStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
-// Commit4ArgsView reads a Commit4Args field by field, where it lies on the wire. It is made by
+// Commit4ArgsView reads Commit4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Commit4Args; see package xdr.
 type Commit4ArgsView []byte
 
@@ -415,7 +415,7 @@ func (v Commit4ArgsView) Count() Count4 {
 	return Count4(xdr.Uint32(v, 8))
 }
 
-// Commit4ResokView reads a Commit4Resok field by field, where it lies on the wire. It is made by
+// Commit4ResokView reads Commit4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Commit4Resok; see package xdr.
 type Commit4ResokView []byte
 
@@ -424,7 +424,7 @@ func (v Commit4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[0:])
 }
 
-// Commit4ResView reads a Commit4Res field by field, where it lies on the wire. It is made by
+// Commit4ResView reads Commit4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Commit4Res; see package xdr.
 type Commit4ResView []byte
 
@@ -442,7 +442,7 @@ func (v Commit4ResView) Resok4() (x Commit4ResokView, ok bool) {
 	return x, false
 }
 
-// Createtype4View reads a Createtype4 field by field, where it lies on the wire. It is made by
+// Createtype4View reads Createtype4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Createtype4; see package xdr.
 type Createtype4View []byte
 
@@ -469,7 +469,7 @@ func (v Createtype4View) Devdata() (x Specdata4View, ok bool) {
 	return x, false
 }
 
-// Create4ArgsView reads a Create4Args field by field, where it lies on the wire. It is made by
+// Create4ArgsView reads Create4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Create4Args; see package xdr.
 type Create4ArgsView []byte
 
@@ -491,7 +491,7 @@ func (v Create4ArgsView) Createattrs() Fattr4View {
 	return Fattr4View(v[off:])
 }
 
-// Create4ResokView reads a Create4Resok field by field, where it lies on the wire. It is made by
+// Create4ResokView reads Create4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Create4Resok; see package xdr.
 type Create4ResokView []byte
 
@@ -513,7 +513,7 @@ func (v Create4ResokView) Attrset() iter.Seq2[int, uint32] {
 	}
 }
 
-// Create4ResView reads a Create4Res field by field, where it lies on the wire. It is made by
+// Create4ResView reads Create4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Create4Res; see package xdr.
 type Create4ResView []byte
 
@@ -531,7 +531,7 @@ func (v Create4ResView) Resok4() (x Create4ResokView, ok bool) {
 	return x, false
 }
 
-// Delegpurge4ArgsView reads a Delegpurge4Args field by field, where it lies on the wire. It is made by
+// Delegpurge4ArgsView reads Delegpurge4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Delegpurge4Args; see package xdr.
 type Delegpurge4ArgsView []byte
 
@@ -540,7 +540,7 @@ func (v Delegpurge4ArgsView) Clientid() Clientid4 {
 	return Clientid4(xdr.Uint64(v, 0))
 }
 
-// Delegpurge4ResView reads a Delegpurge4Res field by field, where it lies on the wire. It is made by
+// Delegpurge4ResView reads Delegpurge4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Delegpurge4Res; see package xdr.
 type Delegpurge4ResView []byte
 
@@ -549,7 +549,7 @@ func (v Delegpurge4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Delegreturn4ArgsView reads a Delegreturn4Args field by field, where it lies on the wire. It is made by
+// Delegreturn4ArgsView reads Delegreturn4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Delegreturn4Args; see package xdr.
 type Delegreturn4ArgsView []byte
 
@@ -558,7 +558,7 @@ func (v Delegreturn4ArgsView) DelegStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Delegreturn4ResView reads a Delegreturn4Res field by field, where it lies on the wire. It is made by
+// Delegreturn4ResView reads Delegreturn4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Delegreturn4Res; see package xdr.
 type Delegreturn4ResView []byte
 
@@ -567,7 +567,7 @@ func (v Delegreturn4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Getattr4ArgsView reads a Getattr4Args field by field, where it lies on the wire. It is made by
+// Getattr4ArgsView reads Getattr4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Getattr4Args; see package xdr.
 type Getattr4ArgsView []byte
 
@@ -584,7 +584,7 @@ func (v Getattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// Getattr4ResokView reads a Getattr4Resok field by field, where it lies on the wire. It is made by
+// Getattr4ResokView reads Getattr4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Getattr4Resok; see package xdr.
 type Getattr4ResokView []byte
 
@@ -593,7 +593,7 @@ func (v Getattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Getattr4ResView reads a Getattr4Res field by field, where it lies on the wire. It is made by
+// Getattr4ResView reads Getattr4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Getattr4Res; see package xdr.
 type Getattr4ResView []byte
 
@@ -611,7 +611,7 @@ func (v Getattr4ResView) Resok4() (x Getattr4ResokView, ok bool) {
 	return x, false
 }
 
-// Getfh4ResokView reads a Getfh4Resok field by field, where it lies on the wire. It is made by
+// Getfh4ResokView reads Getfh4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Getfh4Resok; see package xdr.
 type Getfh4ResokView []byte
 
@@ -620,7 +620,7 @@ func (v Getfh4ResokView) Object() NFSFh4 {
 	return NFSFh4(xdr.ViewOpaque(v, 0))
 }
 
-// Getfh4ResView reads a Getfh4Res field by field, where it lies on the wire. It is made by
+// Getfh4ResView reads Getfh4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Getfh4Res; see package xdr.
 type Getfh4ResView []byte
 
@@ -638,7 +638,7 @@ func (v Getfh4ResView) Resok4() (x Getfh4ResokView, ok bool) {
 	return x, false
 }
 
-// Link4ArgsView reads a Link4Args field by field, where it lies on the wire. It is made by
+// Link4ArgsView reads Link4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Link4Args; see package xdr.
 type Link4ArgsView []byte
 
@@ -647,7 +647,7 @@ func (v Link4ArgsView) Newname() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
-// Link4ResokView reads a Link4Resok field by field, where it lies on the wire. It is made by
+// Link4ResokView reads Link4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Link4Resok; see package xdr.
 type Link4ResokView []byte
 
@@ -656,7 +656,7 @@ func (v Link4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// Link4ResView reads a Link4Res field by field, where it lies on the wire. It is made by
+// Link4ResView reads Link4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Link4Res; see package xdr.
 type Link4ResView []byte
 
@@ -674,7 +674,7 @@ func (v Link4ResView) Resok4() (x Link4ResokView, ok bool) {
 	return x, false
 }
 
-// OpenToLockOwner4View reads a OpenToLockOwner4 field by field, where it lies on the wire. It is made by
+// OpenToLockOwner4View reads OpenToLockOwner4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenToLockOwner4; see package xdr.
 type OpenToLockOwner4View []byte
 
@@ -698,7 +698,7 @@ func (v OpenToLockOwner4View) LockOwner() LockOwner4View {
 	return LockOwner4View(v[24:])
 }
 
-// ExistLockOwner4View reads a ExistLockOwner4 field by field, where it lies on the wire. It is made by
+// ExistLockOwner4View reads ExistLockOwner4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ExistLockOwner4; see package xdr.
 type ExistLockOwner4View []byte
 
@@ -712,7 +712,7 @@ func (v ExistLockOwner4View) LockSeqid() Seqid4 {
 	return Seqid4(xdr.Uint32(v, 16))
 }
 
-// Locker4View reads a Locker4 field by field, where it lies on the wire. It is made by
+// Locker4View reads Locker4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Locker4; see package xdr.
 type Locker4View []byte
 
@@ -739,7 +739,7 @@ func (v Locker4View) LockOwner() (x ExistLockOwner4View, ok bool) {
 	return x, false
 }
 
-// Lock4ArgsView reads a Lock4Args field by field, where it lies on the wire. It is made by
+// Lock4ArgsView reads Lock4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lock4Args; see package xdr.
 type Lock4ArgsView []byte
 
@@ -768,7 +768,7 @@ func (v Lock4ArgsView) Locker() Locker4View {
 	return Locker4View(v[24:])
 }
 
-// Lock4DeniedView reads a Lock4Denied field by field, where it lies on the wire. It is made by
+// Lock4DeniedView reads Lock4Denied field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lock4Denied; see package xdr.
 type Lock4DeniedView []byte
 
@@ -792,7 +792,7 @@ func (v Lock4DeniedView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// Lock4ResokView reads a Lock4Resok field by field, where it lies on the wire. It is made by
+// Lock4ResokView reads Lock4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lock4Resok; see package xdr.
 type Lock4ResokView []byte
 
@@ -801,7 +801,7 @@ func (v Lock4ResokView) LockStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Lock4ResView reads a Lock4Res field by field, where it lies on the wire. It is made by
+// Lock4ResView reads Lock4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lock4Res; see package xdr.
 type Lock4ResView []byte
 
@@ -828,7 +828,7 @@ func (v Lock4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	return x, false
 }
 
-// Lockt4ArgsView reads a Lockt4Args field by field, where it lies on the wire. It is made by
+// Lockt4ArgsView reads Lockt4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lockt4Args; see package xdr.
 type Lockt4ArgsView []byte
 
@@ -852,7 +852,7 @@ func (v Lockt4ArgsView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// Lockt4ResView reads a Lockt4Res field by field, where it lies on the wire. It is made by
+// Lockt4ResView reads Lockt4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lockt4Res; see package xdr.
 type Lockt4ResView []byte
 
@@ -870,7 +870,7 @@ func (v Lockt4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	return x, false
 }
 
-// Locku4ArgsView reads a Locku4Args field by field, where it lies on the wire. It is made by
+// Locku4ArgsView reads Locku4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Locku4Args; see package xdr.
 type Locku4ArgsView []byte
 
@@ -899,7 +899,7 @@ func (v Locku4ArgsView) Length() Length4 {
 	return Length4(xdr.Uint64(v, 32))
 }
 
-// Locku4ResView reads a Locku4Res field by field, where it lies on the wire. It is made by
+// Locku4ResView reads Locku4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Locku4Res; see package xdr.
 type Locku4ResView []byte
 
@@ -917,7 +917,7 @@ func (v Locku4ResView) LockStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
-// Lookup4ArgsView reads a Lookup4Args field by field, where it lies on the wire. It is made by
+// Lookup4ArgsView reads Lookup4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lookup4Args; see package xdr.
 type Lookup4ArgsView []byte
 
@@ -926,7 +926,7 @@ func (v Lookup4ArgsView) Objname() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
-// Lookup4ResView reads a Lookup4Res field by field, where it lies on the wire. It is made by
+// Lookup4ResView reads Lookup4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lookup4Res; see package xdr.
 type Lookup4ResView []byte
 
@@ -935,7 +935,7 @@ func (v Lookup4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Lookupp4ResView reads a Lookupp4Res field by field, where it lies on the wire. It is made by
+// Lookupp4ResView reads Lookupp4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Lookupp4Res; see package xdr.
 type Lookupp4ResView []byte
 
@@ -944,7 +944,7 @@ func (v Lookupp4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Nverify4ArgsView reads a Nverify4Args field by field, where it lies on the wire. It is made by
+// Nverify4ArgsView reads Nverify4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Nverify4Args; see package xdr.
 type Nverify4ArgsView []byte
 
@@ -953,7 +953,7 @@ func (v Nverify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Nverify4ResView reads a Nverify4Res field by field, where it lies on the wire. It is made by
+// Nverify4ResView reads Nverify4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Nverify4Res; see package xdr.
 type Nverify4ResView []byte
 
@@ -962,7 +962,7 @@ func (v Nverify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Createhow4View reads a Createhow4 field by field, where it lies on the wire. It is made by
+// Createhow4View reads Createhow4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Createhow4; see package xdr.
 type Createhow4View []byte
 
@@ -989,7 +989,7 @@ func (v Createhow4View) Createverf() (x Verifier4, ok bool) {
 	return x, false
 }
 
-// Openflag4View reads a Openflag4 field by field, where it lies on the wire. It is made by
+// Openflag4View reads Openflag4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Openflag4; see package xdr.
 type Openflag4View []byte
 
@@ -1007,7 +1007,7 @@ func (v Openflag4View) How() (x Createhow4View, ok bool) {
 	return x, false
 }
 
-// NFSModifiedLimit4View reads a NFSModifiedLimit4 field by field, where it lies on the wire. It is made by
+// NFSModifiedLimit4View reads NFSModifiedLimit4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked NFSModifiedLimit4; see package xdr.
 type NFSModifiedLimit4View []byte
 
@@ -1021,7 +1021,7 @@ func (v NFSModifiedLimit4View) BytesPerBlock() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// NFSSpaceLimit4View reads a NFSSpaceLimit4 field by field, where it lies on the wire. It is made by
+// NFSSpaceLimit4View reads NFSSpaceLimit4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked NFSSpaceLimit4; see package xdr.
 type NFSSpaceLimit4View []byte
 
@@ -1048,7 +1048,7 @@ func (v NFSSpaceLimit4View) ModBlocks() (x NFSModifiedLimit4View, ok bool) {
 	return x, false
 }
 
-// OpenClaimDelegateCur4View reads a OpenClaimDelegateCur4 field by field, where it lies on the wire. It is made by
+// OpenClaimDelegateCur4View reads OpenClaimDelegateCur4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenClaimDelegateCur4; see package xdr.
 type OpenClaimDelegateCur4View []byte
 
@@ -1062,7 +1062,7 @@ func (v OpenClaimDelegateCur4View) File() Component4 {
 	return Component4(xdr.ViewOpaque(v, 16))
 }
 
-// OpenClaim4View reads a OpenClaim4 field by field, where it lies on the wire. It is made by
+// OpenClaim4View reads OpenClaim4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenClaim4; see package xdr.
 type OpenClaim4View []byte
 
@@ -1107,7 +1107,7 @@ func (v OpenClaim4View) FileDelegatePrev() (x Component4, ok bool) {
 	return x, false
 }
 
-// Open4ArgsView reads a Open4Args field by field, where it lies on the wire. It is made by
+// Open4ArgsView reads Open4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Open4Args; see package xdr.
 type Open4ArgsView []byte
 
@@ -1144,7 +1144,7 @@ func (v Open4ArgsView) Claim() OpenClaim4View {
 	return OpenClaim4View(v[off:])
 }
 
-// OpenReadDelegation4View reads a OpenReadDelegation4 field by field, where it lies on the wire. It is made by
+// OpenReadDelegation4View reads OpenReadDelegation4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenReadDelegation4; see package xdr.
 type OpenReadDelegation4View []byte
 
@@ -1163,7 +1163,7 @@ func (v OpenReadDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[20:])
 }
 
-// OpenWriteDelegation4View reads a OpenWriteDelegation4 field by field, where it lies on the wire. It is made by
+// OpenWriteDelegation4View reads OpenWriteDelegation4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenWriteDelegation4; see package xdr.
 type OpenWriteDelegation4View []byte
 
@@ -1187,7 +1187,7 @@ func (v OpenWriteDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[32:])
 }
 
-// OpenDelegation4View reads a OpenDelegation4 field by field, where it lies on the wire. It is made by
+// OpenDelegation4View reads OpenDelegation4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenDelegation4; see package xdr.
 type OpenDelegation4View []byte
 
@@ -1214,7 +1214,7 @@ func (v OpenDelegation4View) Write() (x OpenWriteDelegation4View, ok bool) {
 	return x, false
 }
 
-// Open4ResokView reads a Open4Resok field by field, where it lies on the wire. It is made by
+// Open4ResokView reads Open4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Open4Resok; see package xdr.
 type Open4ResokView []byte
 
@@ -1252,7 +1252,7 @@ func (v Open4ResokView) Delegation() OpenDelegation4View {
 	return OpenDelegation4View(v[off:])
 }
 
-// Open4ResView reads a Open4Res field by field, where it lies on the wire. It is made by
+// Open4ResView reads Open4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Open4Res; see package xdr.
 type Open4ResView []byte
 
@@ -1270,7 +1270,7 @@ func (v Open4ResView) Resok4() (x Open4ResokView, ok bool) {
 	return x, false
 }
 
-// Openattr4ArgsView reads a Openattr4Args field by field, where it lies on the wire. It is made by
+// Openattr4ArgsView reads Openattr4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Openattr4Args; see package xdr.
 type Openattr4ArgsView []byte
 
@@ -1279,7 +1279,7 @@ func (v Openattr4ArgsView) Createdir() bool {
 	return xdr.Uint32(v, 0) != 0
 }
 
-// Openattr4ResView reads a Openattr4Res field by field, where it lies on the wire. It is made by
+// Openattr4ResView reads Openattr4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Openattr4Res; see package xdr.
 type Openattr4ResView []byte
 
@@ -1288,7 +1288,7 @@ func (v Openattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// OpenConfirm4ArgsView reads a OpenConfirm4Args field by field, where it lies on the wire. It is made by
+// OpenConfirm4ArgsView reads OpenConfirm4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenConfirm4Args; see package xdr.
 type OpenConfirm4ArgsView []byte
 
@@ -1302,7 +1302,7 @@ func (v OpenConfirm4ArgsView) Seqid() Seqid4 {
 	return Seqid4(xdr.Uint32(v, 16))
 }
 
-// OpenConfirm4ResokView reads a OpenConfirm4Resok field by field, where it lies on the wire. It is made by
+// OpenConfirm4ResokView reads OpenConfirm4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenConfirm4Resok; see package xdr.
 type OpenConfirm4ResokView []byte
 
@@ -1311,7 +1311,7 @@ func (v OpenConfirm4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenConfirm4ResView reads a OpenConfirm4Res field by field, where it lies on the wire. It is made by
+// OpenConfirm4ResView reads OpenConfirm4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenConfirm4Res; see package xdr.
 type OpenConfirm4ResView []byte
 
@@ -1329,7 +1329,7 @@ func (v OpenConfirm4ResView) Resok4() (x OpenConfirm4ResokView, ok bool) {
 	return x, false
 }
 
-// OpenDowngrade4ArgsView reads a OpenDowngrade4Args field by field, where it lies on the wire. It is made by
+// OpenDowngrade4ArgsView reads OpenDowngrade4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenDowngrade4Args; see package xdr.
 type OpenDowngrade4ArgsView []byte
 
@@ -1353,7 +1353,7 @@ func (v OpenDowngrade4ArgsView) ShareDeny() uint32 {
 	return xdr.Uint32(v, 24)
 }
 
-// OpenDowngrade4ResokView reads a OpenDowngrade4Resok field by field, where it lies on the wire. It is made by
+// OpenDowngrade4ResokView reads OpenDowngrade4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenDowngrade4Resok; see package xdr.
 type OpenDowngrade4ResokView []byte
 
@@ -1362,7 +1362,7 @@ func (v OpenDowngrade4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenDowngrade4ResView reads a OpenDowngrade4Res field by field, where it lies on the wire. It is made by
+// OpenDowngrade4ResView reads OpenDowngrade4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked OpenDowngrade4Res; see package xdr.
 type OpenDowngrade4ResView []byte
 
@@ -1380,7 +1380,7 @@ func (v OpenDowngrade4ResView) Resok4() (x OpenDowngrade4ResokView, ok bool) {
 	return x, false
 }
 
-// Putfh4ArgsView reads a Putfh4Args field by field, where it lies on the wire. It is made by
+// Putfh4ArgsView reads Putfh4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Putfh4Args; see package xdr.
 type Putfh4ArgsView []byte
 
@@ -1389,7 +1389,7 @@ func (v Putfh4ArgsView) Object() NFSFh4 {
 	return NFSFh4(xdr.ViewOpaque(v, 0))
 }
 
-// Putfh4ResView reads a Putfh4Res field by field, where it lies on the wire. It is made by
+// Putfh4ResView reads Putfh4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Putfh4Res; see package xdr.
 type Putfh4ResView []byte
 
@@ -1398,7 +1398,7 @@ func (v Putfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Putpubfh4ResView reads a Putpubfh4Res field by field, where it lies on the wire. It is made by
+// Putpubfh4ResView reads Putpubfh4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Putpubfh4Res; see package xdr.
 type Putpubfh4ResView []byte
 
@@ -1407,7 +1407,7 @@ func (v Putpubfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Putrootfh4ResView reads a Putrootfh4Res field by field, where it lies on the wire. It is made by
+// Putrootfh4ResView reads Putrootfh4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Putrootfh4Res; see package xdr.
 type Putrootfh4ResView []byte
 
@@ -1416,7 +1416,7 @@ func (v Putrootfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Read4ArgsView reads a Read4Args field by field, where it lies on the wire. It is made by
+// Read4ArgsView reads Read4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Read4Args; see package xdr.
 type Read4ArgsView []byte
 
@@ -1435,7 +1435,7 @@ func (v Read4ArgsView) Count() Count4 {
 	return Count4(xdr.Uint32(v, 24))
 }
 
-// Read4ResokView reads a Read4Resok field by field, where it lies on the wire. It is made by
+// Read4ResokView reads Read4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Read4Resok; see package xdr.
 type Read4ResokView []byte
 
@@ -1449,7 +1449,7 @@ func (v Read4ResokView) Data() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
-// Read4ResView reads a Read4Res field by field, where it lies on the wire. It is made by
+// Read4ResView reads Read4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Read4Res; see package xdr.
 type Read4ResView []byte
 
@@ -1467,7 +1467,7 @@ func (v Read4ResView) Resok4() (x Read4ResokView, ok bool) {
 	return x, false
 }
 
-// Readdir4ArgsView reads a Readdir4Args field by field, where it lies on the wire. It is made by
+// Readdir4ArgsView reads Readdir4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Readdir4Args; see package xdr.
 type Readdir4ArgsView []byte
 
@@ -1504,7 +1504,7 @@ func (v Readdir4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// Entry4View reads a Entry4 field by field, where it lies on the wire. It is made by
+// Entry4View reads Entry4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Entry4; see package xdr.
 type Entry4View []byte
 
@@ -1524,7 +1524,7 @@ func (v Entry4View) Attrs() Fattr4View {
 	return Fattr4View(v[off:])
 }
 
-// Dirlist4View reads a Dirlist4 field by field, where it lies on the wire. It is made by
+// Dirlist4View reads Dirlist4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Dirlist4; see package xdr.
 type Dirlist4View []byte
 
@@ -1550,7 +1550,7 @@ func (v Dirlist4View) EOF() bool {
 	return xdr.Uint32(v, off) != 0
 }
 
-// Readdir4ResokView reads a Readdir4Resok field by field, where it lies on the wire. It is made by
+// Readdir4ResokView reads Readdir4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Readdir4Resok; see package xdr.
 type Readdir4ResokView []byte
 
@@ -1564,7 +1564,7 @@ func (v Readdir4ResokView) Reply() Dirlist4View {
 	return Dirlist4View(v[8:])
 }
 
-// Readdir4ResView reads a Readdir4Res field by field, where it lies on the wire. It is made by
+// Readdir4ResView reads Readdir4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Readdir4Res; see package xdr.
 type Readdir4ResView []byte
 
@@ -1582,7 +1582,7 @@ func (v Readdir4ResView) Resok4() (x Readdir4ResokView, ok bool) {
 	return x, false
 }
 
-// Readlink4ResokView reads a Readlink4Resok field by field, where it lies on the wire. It is made by
+// Readlink4ResokView reads Readlink4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Readlink4Resok; see package xdr.
 type Readlink4ResokView []byte
 
@@ -1591,7 +1591,7 @@ func (v Readlink4ResokView) Link() Linktext4 {
 	return Linktext4(xdr.ViewOpaque(v, 0))
 }
 
-// Readlink4ResView reads a Readlink4Res field by field, where it lies on the wire. It is made by
+// Readlink4ResView reads Readlink4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Readlink4Res; see package xdr.
 type Readlink4ResView []byte
 
@@ -1609,7 +1609,7 @@ func (v Readlink4ResView) Resok4() (x Readlink4ResokView, ok bool) {
 	return x, false
 }
 
-// Remove4ArgsView reads a Remove4Args field by field, where it lies on the wire. It is made by
+// Remove4ArgsView reads Remove4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Remove4Args; see package xdr.
 type Remove4ArgsView []byte
 
@@ -1618,7 +1618,7 @@ func (v Remove4ArgsView) Target() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
-// Remove4ResokView reads a Remove4Resok field by field, where it lies on the wire. It is made by
+// Remove4ResokView reads Remove4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Remove4Resok; see package xdr.
 type Remove4ResokView []byte
 
@@ -1627,7 +1627,7 @@ func (v Remove4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// Remove4ResView reads a Remove4Res field by field, where it lies on the wire. It is made by
+// Remove4ResView reads Remove4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Remove4Res; see package xdr.
 type Remove4ResView []byte
 
@@ -1645,7 +1645,7 @@ func (v Remove4ResView) Resok4() (x Remove4ResokView, ok bool) {
 	return x, false
 }
 
-// Rename4ArgsView reads a Rename4Args field by field, where it lies on the wire. It is made by
+// Rename4ArgsView reads Rename4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Rename4Args; see package xdr.
 type Rename4ArgsView []byte
 
@@ -1660,7 +1660,7 @@ func (v Rename4ArgsView) Newname() Component4 {
 	return Component4(xdr.ViewOpaque(v, off))
 }
 
-// Rename4ResokView reads a Rename4Resok field by field, where it lies on the wire. It is made by
+// Rename4ResokView reads Rename4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Rename4Resok; see package xdr.
 type Rename4ResokView []byte
 
@@ -1674,7 +1674,7 @@ func (v Rename4ResokView) TargetCinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[20:40:40])
 }
 
-// Rename4ResView reads a Rename4Res field by field, where it lies on the wire. It is made by
+// Rename4ResView reads Rename4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Rename4Res; see package xdr.
 type Rename4ResView []byte
 
@@ -1692,7 +1692,7 @@ func (v Rename4ResView) Resok4() (x Rename4ResokView, ok bool) {
 	return x, false
 }
 
-// Renew4ArgsView reads a Renew4Args field by field, where it lies on the wire. It is made by
+// Renew4ArgsView reads Renew4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Renew4Args; see package xdr.
 type Renew4ArgsView []byte
 
@@ -1701,7 +1701,7 @@ func (v Renew4ArgsView) Clientid() Clientid4 {
 	return Clientid4(xdr.Uint64(v, 0))
 }
 
-// Renew4ResView reads a Renew4Res field by field, where it lies on the wire. It is made by
+// Renew4ResView reads Renew4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Renew4Res; see package xdr.
 type Renew4ResView []byte
 
@@ -1710,7 +1710,7 @@ func (v Renew4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Restorefh4ResView reads a Restorefh4Res field by field, where it lies on the wire. It is made by
+// Restorefh4ResView reads Restorefh4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Restorefh4Res; see package xdr.
 type Restorefh4ResView []byte
 
@@ -1719,7 +1719,7 @@ func (v Restorefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Savefh4ResView reads a Savefh4Res field by field, where it lies on the wire. It is made by
+// Savefh4ResView reads Savefh4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Savefh4Res; see package xdr.
 type Savefh4ResView []byte
 
@@ -1728,7 +1728,7 @@ func (v Savefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Secinfo4ArgsView reads a Secinfo4Args field by field, where it lies on the wire. It is made by
+// Secinfo4ArgsView reads Secinfo4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Secinfo4Args; see package xdr.
 type Secinfo4ArgsView []byte
 
@@ -1737,7 +1737,7 @@ func (v Secinfo4ArgsView) Name() Component4 {
 	return Component4(xdr.ViewOpaque(v, 0))
 }
 
-// RpcsecGSSInfoView reads a RpcsecGSSInfo field by field, where it lies on the wire. It is made by
+// RpcsecGSSInfoView reads RpcsecGSSInfo field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked RpcsecGSSInfo; see package xdr.
 type RpcsecGSSInfoView []byte
 
@@ -1758,7 +1758,7 @@ func (v RpcsecGSSInfoView) Service() RPCGSSSvcT {
 	return RPCGSSSvcT(xdr.Uint32(v, off+4))
 }
 
-// Secinfo4View reads a Secinfo4 field by field, where it lies on the wire. It is made by
+// Secinfo4View reads Secinfo4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Secinfo4; see package xdr.
 type Secinfo4View []byte
 
@@ -1776,7 +1776,7 @@ func (v Secinfo4View) FlavorInfo() (x RpcsecGSSInfoView, ok bool) {
 	return x, false
 }
 
-// Secinfo4ResView reads a Secinfo4Res field by field, where it lies on the wire. It is made by
+// Secinfo4ResView reads Secinfo4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Secinfo4Res; see package xdr.
 type Secinfo4ResView []byte
 
@@ -1803,7 +1803,7 @@ func (v Secinfo4ResView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 	return x, false
 }
 
-// Setattr4ArgsView reads a Setattr4Args field by field, where it lies on the wire. It is made by
+// Setattr4ArgsView reads Setattr4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Setattr4Args; see package xdr.
 type Setattr4ArgsView []byte
 
@@ -1817,7 +1817,7 @@ func (v Setattr4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[16:])
 }
 
-// Setattr4ResView reads a Setattr4Res field by field, where it lies on the wire. It is made by
+// Setattr4ResView reads Setattr4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Setattr4Res; see package xdr.
 type Setattr4ResView []byte
 
@@ -1839,7 +1839,7 @@ func (v Setattr4ResView) Attrsset() iter.Seq2[int, uint32] {
 	}
 }
 
-// Setclientid4ArgsView reads a Setclientid4Args field by field, where it lies on the wire. It is made by
+// Setclientid4ArgsView reads Setclientid4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Setclientid4Args; see package xdr.
 type Setclientid4ArgsView []byte
 
@@ -1861,7 +1861,7 @@ func (v Setclientid4ArgsView) CallbackIdent() uint32 {
 	return xdr.Uint32(v, off)
 }
 
-// Setclientid4ResokView reads a Setclientid4Resok field by field, where it lies on the wire. It is made by
+// Setclientid4ResokView reads Setclientid4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Setclientid4Resok; see package xdr.
 type Setclientid4ResokView []byte
 
@@ -1875,7 +1875,7 @@ func (v Setclientid4ResokView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// Setclientid4ResView reads a Setclientid4Res field by field, where it lies on the wire. It is made by
+// Setclientid4ResView reads Setclientid4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Setclientid4Res; see package xdr.
 type Setclientid4ResView []byte
 
@@ -1902,7 +1902,7 @@ func (v Setclientid4ResView) ClientUsing() (x Clientaddr4View, ok bool) {
 	return x, false
 }
 
-// SetclientidConfirm4ArgsView reads a SetclientidConfirm4Args field by field, where it lies on the wire. It is made by
+// SetclientidConfirm4ArgsView reads SetclientidConfirm4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked SetclientidConfirm4Args; see package xdr.
 type SetclientidConfirm4ArgsView []byte
 
@@ -1916,7 +1916,7 @@ func (v SetclientidConfirm4ArgsView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// SetclientidConfirm4ResView reads a SetclientidConfirm4Res field by field, where it lies on the wire. It is made by
+// SetclientidConfirm4ResView reads SetclientidConfirm4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked SetclientidConfirm4Res; see package xdr.
 type SetclientidConfirm4ResView []byte
 
@@ -1925,7 +1925,7 @@ func (v SetclientidConfirm4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Verify4ArgsView reads a Verify4Args field by field, where it lies on the wire. It is made by
+// Verify4ArgsView reads Verify4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Verify4Args; see package xdr.
 type Verify4ArgsView []byte
 
@@ -1934,7 +1934,7 @@ func (v Verify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Verify4ResView reads a Verify4Res field by field, where it lies on the wire. It is made by
+// Verify4ResView reads Verify4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Verify4Res; see package xdr.
 type Verify4ResView []byte
 
@@ -1943,7 +1943,7 @@ func (v Verify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Write4ArgsView reads a Write4Args field by field, where it lies on the wire. It is made by
+// Write4ArgsView reads Write4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Write4Args; see package xdr.
 type Write4ArgsView []byte
 
@@ -1967,7 +1967,7 @@ func (v Write4ArgsView) Data() []byte {
 	return xdr.ViewOpaque(v, 28)
 }
 
-// Write4ResokView reads a Write4Resok field by field, where it lies on the wire. It is made by
+// Write4ResokView reads Write4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Write4Resok; see package xdr.
 type Write4ResokView []byte
 
@@ -1986,7 +1986,7 @@ func (v Write4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// Write4ResView reads a Write4Res field by field, where it lies on the wire. It is made by
+// Write4ResView reads Write4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Write4Res; see package xdr.
 type Write4ResView []byte
 
@@ -2004,7 +2004,7 @@ func (v Write4ResView) Resok4() (x Write4ResokView, ok bool) {
 	return x, false
 }
 
-// ReleaseLockowner4ArgsView reads a ReleaseLockowner4Args field by field, where it lies on the wire. It is made by
+// ReleaseLockowner4ArgsView reads ReleaseLockowner4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReleaseLockowner4Args; see package xdr.
 type ReleaseLockowner4ArgsView []byte
 
@@ -2013,7 +2013,7 @@ func (v ReleaseLockowner4ArgsView) LockOwner() LockOwner4View {
 	return LockOwner4View(v[0:])
 }
 
-// ReleaseLockowner4ResView reads a ReleaseLockowner4Res field by field, where it lies on the wire. It is made by
+// ReleaseLockowner4ResView reads ReleaseLockowner4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReleaseLockowner4Res; see package xdr.
 type ReleaseLockowner4ResView []byte
 
@@ -2022,7 +2022,7 @@ func (v ReleaseLockowner4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// Illegal4ResView reads a Illegal4Res field by field, where it lies on the wire. It is made by
+// Illegal4ResView reads Illegal4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Illegal4Res; see package xdr.
 type Illegal4ResView []byte
 
@@ -2031,7 +2031,7 @@ func (v Illegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// NFSArgop4View reads a NFSArgop4 field by field, where it lies on the wire. It is made by
+// NFSArgop4View reads NFSArgop4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked NFSArgop4; see package xdr.
 type NFSArgop4View []byte
 
@@ -2310,7 +2310,7 @@ func (v NFSArgop4View) OpreleaseLockowner() (x ReleaseLockowner4ArgsView, ok boo
 	return x, false
 }
 
-// NFSResop4View reads a NFSResop4 field by field, where it lies on the wire. It is made by
+// NFSResop4View reads NFSResop4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked NFSResop4; see package xdr.
 type NFSResop4View []byte
 
@@ -2661,7 +2661,7 @@ func (v NFSResop4View) Opillegal() (x Illegal4ResView, ok bool) {
 	return x, false
 }
 
-// Compound4ArgsView reads a Compound4Args field by field, where it lies on the wire. It is made by
+// Compound4ArgsView reads Compound4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Compound4Args; see package xdr.
 type Compound4ArgsView []byte
 
@@ -2690,7 +2690,7 @@ func (v Compound4ArgsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 	}
 }
 
-// Compound4ResView reads a Compound4Res field by field, where it lies on the wire. It is made by
+// Compound4ResView reads Compound4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Compound4Res; see package xdr.
 type Compound4ResView []byte
 
@@ -2718,7 +2718,7 @@ func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 	}
 }
 
-// CbGetattr4ArgsView reads a CbGetattr4Args field by field, where it lies on the wire. It is made by
+// CbGetattr4ArgsView reads CbGetattr4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbGetattr4Args; see package xdr.
 type CbGetattr4ArgsView []byte
 
@@ -2741,7 +2741,7 @@ func (v CbGetattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// CbGetattr4ResokView reads a CbGetattr4Resok field by field, where it lies on the wire. It is made by
+// CbGetattr4ResokView reads CbGetattr4Resok field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbGetattr4Resok; see package xdr.
 type CbGetattr4ResokView []byte
 
@@ -2750,7 +2750,7 @@ func (v CbGetattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// CbGetattr4ResView reads a CbGetattr4Res field by field, where it lies on the wire. It is made by
+// CbGetattr4ResView reads CbGetattr4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbGetattr4Res; see package xdr.
 type CbGetattr4ResView []byte
 
@@ -2768,7 +2768,7 @@ func (v CbGetattr4ResView) Resok4() (x CbGetattr4ResokView, ok bool) {
 	return x, false
 }
 
-// CbRecall4ArgsView reads a CbRecall4Args field by field, where it lies on the wire. It is made by
+// CbRecall4ArgsView reads CbRecall4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbRecall4Args; see package xdr.
 type CbRecall4ArgsView []byte
 
@@ -2787,7 +2787,7 @@ func (v CbRecall4ArgsView) Fh() NFSFh4 {
 	return NFSFh4(xdr.ViewOpaque(v, 20))
 }
 
-// CbRecall4ResView reads a CbRecall4Res field by field, where it lies on the wire. It is made by
+// CbRecall4ResView reads CbRecall4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbRecall4Res; see package xdr.
 type CbRecall4ResView []byte
 
@@ -2796,7 +2796,7 @@ func (v CbRecall4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// CbIllegal4ResView reads a CbIllegal4Res field by field, where it lies on the wire. It is made by
+// CbIllegal4ResView reads CbIllegal4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbIllegal4Res; see package xdr.
 type CbIllegal4ResView []byte
 
@@ -2805,7 +2805,7 @@ func (v CbIllegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(xdr.Uint32(v, 0))
 }
 
-// NFSCbArgop4View reads a NFSCbArgop4 field by field, where it lies on the wire. It is made by
+// NFSCbArgop4View reads NFSCbArgop4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked NFSCbArgop4; see package xdr.
 type NFSCbArgop4View []byte
 
@@ -2832,7 +2832,7 @@ func (v NFSCbArgop4View) Opcbrecall() (x CbRecall4ArgsView, ok bool) {
 	return x, false
 }
 
-// NFSCbResop4View reads a NFSCbResop4 field by field, where it lies on the wire. It is made by
+// NFSCbResop4View reads NFSCbResop4 field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked NFSCbResop4; see package xdr.
 type NFSCbResop4View []byte
 
@@ -2868,7 +2868,7 @@ func (v NFSCbResop4View) Opcbillegal() (x CbIllegal4ResView, ok bool) {
 	return x, false
 }
 
-// CbCompound4ArgsView reads a CbCompound4Args field by field, where it lies on the wire. It is made by
+// CbCompound4ArgsView reads CbCompound4Args field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbCompound4Args; see package xdr.
 type CbCompound4ArgsView []byte
 
@@ -2903,7 +2903,7 @@ func (v CbCompound4ArgsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 	}
 }
 
-// CbCompound4ResView reads a CbCompound4Res field by field, where it lies on the wire. It is made by
+// CbCompound4ResView reads CbCompound4Res field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked CbCompound4Res; see package xdr.
 type CbCompound4ResView []byte
 

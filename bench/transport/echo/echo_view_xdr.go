@@ -5,7 +5,7 @@ package echo
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 
-// MessageView reads a Message field by field, where it lies on the wire. It is made by
+// MessageView reads Message field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Message; see package xdr.
 type MessageView []byte
 

@@ -5,7 +5,7 @@ package store
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 
-// WriteArgsView reads a WriteArgs field by field, where it lies on the wire. It is made by
+// WriteArgsView reads WriteArgs field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteArgs; see package xdr.
 type WriteArgsView []byte
 
@@ -26,7 +26,7 @@ func (v WriteArgsView) Data() []byte {
 	return xdr.ViewOpaque(v, off+8)
 }
 
-// WriteResView reads a WriteRes field by field, where it lies on the wire. It is made by
+// WriteResView reads WriteRes field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteRes; see package xdr.
 type WriteResView []byte
 
@@ -40,7 +40,7 @@ func (v WriteResView) Count() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// ReadArgsView reads a ReadArgs field by field, where it lies on the wire. It is made by
+// ReadArgsView reads ReadArgs field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReadArgs; see package xdr.
 type ReadArgsView []byte
 
@@ -61,7 +61,7 @@ func (v ReadArgsView) Count() uint32 {
 	return xdr.Uint32(v, off+8)
 }
 
-// ReadOKView reads a ReadOK field by field, where it lies on the wire. It is made by
+// ReadOKView reads ReadOK field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReadOK; see package xdr.
 type ReadOKView []byte
 
@@ -75,7 +75,7 @@ func (v ReadOKView) Data() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
-// ReadResView reads a ReadRes field by field, where it lies on the wire. It is made by
+// ReadResView reads ReadRes field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReadRes; see package xdr.
 type ReadResView []byte
 

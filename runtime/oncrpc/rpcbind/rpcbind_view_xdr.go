@@ -5,7 +5,7 @@ package rpcbind
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 
-// MappingView reads a Mapping field by field, where it lies on the wire. It is made by
+// MappingView reads Mapping field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Mapping; see package xdr.
 type MappingView []byte
 

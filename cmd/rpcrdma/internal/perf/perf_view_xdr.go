@@ -5,7 +5,7 @@ package perf
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 
-// WriteArgsView reads a WriteArgs field by field, where it lies on the wire. It is made by
+// WriteArgsView reads WriteArgs field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteArgs; see package xdr.
 type WriteArgsView []byte
 
@@ -19,7 +19,7 @@ func (v WriteArgsView) Data() []byte {
 	return xdr.ViewOpaque(v, 4)
 }
 
-// WriteResView reads a WriteRes field by field, where it lies on the wire. It is made by
+// WriteResView reads WriteRes field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteRes; see package xdr.
 type WriteResView []byte
 
@@ -33,7 +33,7 @@ func (v WriteResView) Good() bool {
 	return xdr.Uint32(v, 4) != 0
 }
 
-// ReadArgsView reads a ReadArgs field by field, where it lies on the wire. It is made by
+// ReadArgsView reads ReadArgs field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReadArgs; see package xdr.
 type ReadArgsView []byte
 
@@ -47,7 +47,7 @@ func (v ReadArgsView) Seed() uint32 {
 	return xdr.Uint32(v, 4)
 }
 
-// ReadResView reads a ReadRes field by field, where it lies on the wire. It is made by
+// ReadResView reads ReadRes field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked ReadRes; see package xdr.
 type ReadResView []byte
 

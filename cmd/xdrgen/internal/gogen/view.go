@@ -27,7 +27,7 @@ func (g *gen) view(d *ir.Decl) {
 		return
 	}
 	name, of := g.names.view[d], g.names.decl[d]
-	g.v.Commentf("// %s reads a %s field by field, where it lies on the wire. It is made by", name, of)
+	g.v.Commentf("// %s reads %s field by field, where it lies on the wire. It is made by", name, of)
 	g.v.Commentf("// conversion of bytes that begin with a checked %s; see package xdr.", of)
 	g.v.Type().Id(name).Index().Byte()
 	if d.Kind == ir.Union {
