@@ -108,20 +108,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 		return nil, fail(s, errors.Join(err, c.conclude(s)))
 	}
 	c.postCall(engine.Event{Kind: engine.EventCall, Call: e})
-	var cause error
-	select {
-	case <-s.done:
-	default:
-		select {
-		case <-s.done:
-		case <-ctx.Done():
-			c.post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e})
-			<-s.done // at once: this only says that the engine is done with it
-			if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
-				cause = ctx.Err()
-			}
-		}
-	}
+	cause := c.wait(ctx, s)
 	if call.watch != nil {
 		call.watch.note(e)
 	}
@@ -139,6 +126,31 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 		return nil, fail(s, cause)
 	}
 	return &call.reply, nil
+}
+
+// wait waits for the end of a Call. It returns why the caller no longer does, if so and nothing has come for it.
+func (c *Conn) wait(ctx context.Context, s *slot) error {
+	e, canceled := &s.call, ctx.Done()
+	if canceled == nil { // the cheaper wait
+		<-s.done
+		return nil
+	}
+	select {
+	case <-s.done:
+		return nil
+	default:
+	}
+	select {
+	case <-s.done:
+		return nil
+	case <-canceled:
+	}
+	c.post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e})
+	<-s.done // at once: this only says that the engine is done with it
+	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // slot waits for a free one.

@@ -29,10 +29,11 @@ type driver struct {
 	armed, sendsArmed bool
 
 	stopped bool
-	busy    int // Requests delivered and not released
+	busy    int // Requests delivered and not released; the runner's, and everybody's while there is none
 
-	draining bool // and there are to be no more
-	heard    bool // there were some
+	draining atomic.Bool // there are to be no more of them
+	heard    atomic.Bool // there were some
+	leaving  bool        // EventRetire has been on its way since
 	stats    engine.Stats
 
 	// The runner's.
@@ -155,10 +156,15 @@ func (c *Conn) serve(rounds int) (more bool) {
 	}
 	c.running = false
 	odd := c.count()
+	retire := c.draining.Load() && c.busy == 0 && !c.leaving
+	c.leaving = c.leaving || retire
 	c.idle.Broadcast()
 	c.mu.Unlock()
 	if odd != nil {
 		c.tell(odd)
+	}
+	if retire {
+		c.retired()
 	}
 	return false
 }
@@ -183,7 +189,7 @@ func (c *Conn) gather(events []engine.Event, arm, armSends bool) (_ []engine.Eve
 		n += got
 	}
 	for i := range n {
-		events = append(events, engine.Event{Kind: engine.EventCompletion, WC: c.wcs[i]})
+		events = append(events, engine.Event{Kind: engine.EventCompletion, WC: &c.wcs[i]})
 	}
 	if err != nil {
 		return append(events, engine.Event{Kind: engine.EventBroken, Err: err}), false

@@ -300,6 +300,6 @@ func (c *Conn) release(q *engine.Request) {
 			r.watch.over(err)
 		}
 		r.done(err)
-		c.over()
+		c.busy--
 	}
 }

@@ -46,39 +46,26 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (c *Conn) retire() (idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.draining = true
-	return c.busy == 0
+	c.draining.Store(true)
+	idle = !c.running && c.busy == 0
+	c.leaving = c.leaving || idle
+	return idle
 }
 
 // retired ends the connection when what was answered is sent.
 func (c *Conn) retired() { c.post(engine.Event{Kind: engine.EventRetire, Err: ErrClosed}) }
 
-// begin counts a Request that a handler gets; false if it is to get none.
+// begin counts a Request that a handler gets; false if it is to get none. The runner does so, and when no handler has it any more.
 func (c *Conn) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.draining {
+	if c.draining.Load() {
 		return false
 	}
 	c.busy++
-	c.heard = true
+	if !c.heard.Load() {
+		c.heard.Store(true)
+	}
 	return true
 }
 
 // used reports whether a handler ever got a Call.
-func (c *Conn) used() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.heard
-}
-
-// over counts a Request that no handler has any more.
-func (c *Conn) over() {
-	c.mu.Lock()
-	c.busy--
-	last := c.draining && c.busy == 0
-	c.mu.Unlock()
-	if last {
-		c.retired()
-	}
-}
+func (c *Conn) used() bool { return c.heard.Load() }

@@ -66,7 +66,7 @@ func (c *Conn) SetTerms(t Terms) error {
 // take makes terms those that hold.
 func (c *Conn) take(t header.Terms) {
 	c.terms.Store(&t)
-	c.post(engine.Event{Kind: engine.EventTerms, Terms: t})
+	c.post(engine.Event{Kind: engine.EventTerms, Terms: &t})
 }
 
 // agree settles what the connection can do, by the private data that the peer sent.

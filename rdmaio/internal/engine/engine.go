@@ -43,7 +43,8 @@ type Engine struct {
 	turn    uint64 // given to who waits for room
 	seq     uint64
 	chains  queue[chain] // posted, oldest first
-	awaited int          // of them, those that somebody waits for
+	last    int          // of Effects.Sends, the last of a chain whose end nobody waits for; or none
+	awaited int          // chains that somebody waits for
 	stuck   bool         // something waits for room
 	recvSGL []verbs.SGE  // one for each Receive
 	sges    []verbs.SGE  // of Effects.Sends
@@ -72,10 +73,12 @@ type Engine struct {
 	fills    []chunk.Transfer
 }
 
-// chain is requests posted together, of which the last is signaled.
+// chain is requests posted together, of which the last is signaled unless it is quiet: then the end of the next one
+// is its own too.
 type chain struct {
 	id       uint64
 	wrs      int
+	quiet    bool
 	buf      *Buffer // in use, or nil
 	req      *Request
 	pull     bool // RDMA Reads for req
@@ -116,7 +119,7 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.idleReqs = append(e.idleReqs, r)
 	}
 	e.eff.reset()
-	e.sges = e.sges[:0]
+	e.sges, e.last = e.sges[:0], none
 	e.now = now
 	for i := range events {
 		e.event(&events[i])
@@ -169,10 +172,10 @@ func (e *Engine) event(ev *Event) {
 			e.postRecv(i)
 		}
 	case EventTerms:
-		e.terms = ev.Terms
+		e.terms = *ev.Terms
 	case EventCompletion:
 		if e.open {
-			e.completion(&ev.WC)
+			e.completion(ev.WC)
 		}
 	case EventCall:
 		e.call(ev.Call)

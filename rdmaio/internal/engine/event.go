@@ -30,8 +30,8 @@ type Event struct {
 	XID     uint32 // by value: a cancelled Call is not looked into
 	Call    *Call
 	Request *Request
-	WC      verbs.WC
-	Terms   header.Terms
+	WC      *verbs.WC // read while Step runs
+	Terms   *header.Terms
 	Buffers []*Buffer // that many send buffers or fewer, none if there is no memory
 	Err     error
 }

@@ -212,7 +212,7 @@ func (b *bench) complete() {
 }
 
 func completion(wc verbs.WC) engine.Event {
-	return engine.Event{Kind: engine.EventCompletion, WC: wc}
+	return engine.Event{Kind: engine.EventCompletion, WC: &wc}
 }
 
 // logged gives the log since the last time.

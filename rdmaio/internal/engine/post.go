@@ -63,10 +63,17 @@ func (e *Engine) room(n int, message bool) bool {
 	return e.sqUsed+n <= e.cfg.SendWRs && (!message || len(e.sends.free) > 0)
 }
 
-// begin opens a chain of n requests and returns its id.
+// begin opens a chain of n requests and returns its id. If the one before it is posted by the same Step, and nobody waits for
+// its end, it is told of together with this one: completions of a send queue come in post order.
 func (e *Engine) begin(n int, buf *Buffer, r *Request, pull bool) uint64 {
 	e.seq++
+	if e.last != none {
+		e.eff.Sends[e.last].Flags &^= verbs.SendSignaled
+		e.chains.at(e.chains.len() - 1).quiet = true
+	}
+	e.last = len(e.eff.Sends) + n - 1
 	if r != nil {
+		e.last = none
 		e.awaited++
 	}
 	e.sqUsed += n
@@ -104,13 +111,20 @@ func (e *Engine) message(m *header.Message, payload [][]byte) (buf *Buffer, n in
 }
 
 // sent deals with the completion of a chain. Those of a send queue come in
-// post order, so it is the oldest one.
+// post order, so it is the oldest one that is not quiet.
 func (e *Engine) sent(wc *verbs.WC) {
+	for e.chains.len() > 0 && e.chains.at(0).quiet {
+		e.over(e.chains.pop())
+	}
 	if e.chains.len() == 0 || e.chains.at(0).id != wc.WRID {
 		e.end(fmt.Errorf("%w: completion of chain %d is out of order", ErrInternal, wc.WRID))
 		return
 	}
-	c := e.chains.pop()
+	e.over(e.chains.pop())
+}
+
+// over gives back what a chain took.
+func (e *Engine) over(c chain) {
 	e.sqUsed -= c.wrs
 	if c.buf != nil {
 		e.sends.put(c.buf)

@@ -1,6 +1,6 @@
 package engine
 
-// queue is a first-in first-out ring that keeps its memory.
+// queue is a first-in first-out ring that keeps its memory, of a length that is 0 or a power of 2.
 type queue[T any] struct {
 	ring []T
 	head int
@@ -10,7 +10,7 @@ type queue[T any] struct {
 func (q *queue[T]) len() int { return q.n }
 
 // at gives the i-th element from the front.
-func (q *queue[T]) at(i int) *T { return &q.ring[(q.head+i)%len(q.ring)] }
+func (q *queue[T]) at(i int) *T { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
 func (q *queue[T]) push(v T) {
 	if q.n == len(q.ring) {
@@ -29,7 +29,7 @@ func (q *queue[T]) pop() T {
 	v := *q.at(0)
 	var zero T
 	*q.at(0) = zero
-	q.head = (q.head + 1) % len(q.ring)
+	q.head = (q.head + 1) & (len(q.ring) - 1)
 	q.n--
 	return v
 }

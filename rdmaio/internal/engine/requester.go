@@ -104,10 +104,10 @@ func (e *Engine) cancel(xid uint32, c *Call) {
 }
 
 // outstanding reports whether a Call of ours with this XID is out.
-func (e *Engine) outstanding(xid uint32) bool {
-	p := e.table[xid]
-	return p != nil && p.sent && !p.got
-}
+func (e *Engine) outstanding(xid uint32) bool { return e.table[xid].outstanding() }
+
+// outstanding reports whether the Call is out; nil is none.
+func (p *pending) outstanding() bool { return p != nil && p.sent && !p.got }
 
 // response deals with an answer to one of our Calls, in Receive i and decoded into e.next, which ended key; 0
 // is none. It reports whether the Receive is still in use.
@@ -115,7 +115,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 	m := &r.hdr
 	_, typ, typed := header.RPC(m.Payload)
 	p := e.table[m.XID]
-	known := e.outstanding(m.XID)
+	known := p.outstanding()
 	if key != 0 {
 		if !known || !p.offered(key) {
 			e.violated(key, fmt.Sprintf("the Reply to XID %#08x, whose Call did not offer it", m.XID))

@@ -56,7 +56,7 @@ func (w *world) newLink() {
 	l.ends[0].peer, l.ends[1].peer = l.ends[1], l.ends[0]
 	size := func(i int) int { return w.draw.inline[i] }
 	for i, e := range l.ends {
-		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Terms: header.Terms{
+		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Terms: &header.Terms{
 			Send: size(i), Recv: size(1 - i), RemoteInvalidate: w.draw.invalidate, Reads: w.draw.reads[i],
 		}})
 	}

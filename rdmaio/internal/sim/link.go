@@ -186,7 +186,7 @@ var stale = bytes.Repeat([]byte{poison}, 8)
 // look takes completions of the send queue that nobody waited for.
 func (e *end) look() (list []engine.Event) {
 	for _, wc := range e.left {
-		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: wc})
+		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: &wc})
 	}
 	e.left = nil
 	return list
@@ -221,7 +221,7 @@ func (e *end) poll() {
 		if wc.Opcode == verbs.WCRecv && wc.Status == verbs.StatusSuccess {
 			e.account.receive(e.peer.parse(e.recv[wc.WRID].bytes[:wc.ByteLen]))
 		}
-		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: wc})
+		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: &wc})
 	}
 	e.wcs = e.wcs[n:]
 	if len(e.wcs) > 0 {
