@@ -113,21 +113,16 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	return c, nil
 }
 
-// stagger is what lies between two buffers: were their beginnings, where the headers are, a power of 2 apart, few would be in a
-// processor's cache together.
-const stagger = 64
-
 // buffers cuts one registered buffer into n.
 func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
-	stride := size + stagger
-	b, err := c.pool.Buffer(n*stride - stagger)
+	b, err := c.pool.Buffer(n * size)
 	if err != nil {
 		return nil, err
 	}
 	c.memory = append(c.memory, b)
 	out := make([]engine.Buffer, n)
 	for i := range out {
-		out[i] = engine.Buffer{MR: b.MR, Offset: i * stride, Bytes: b.Bytes[i*stride:][:size:size]}
+		out[i] = engine.Buffer{MR: b.MR, Offset: i * size, Bytes: b.Bytes[i*size : (i+1)*size : (i+1)*size]}
 	}
 	return out, nil
 }

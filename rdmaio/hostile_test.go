@@ -229,8 +229,8 @@ func TestErrorFlood(t *testing.T) {
 	}
 }
 
-// hostileReply runs a client's READ-like Call against a raw server that answers what reply makes of the Call.
-func hostileReply(t *testing.T, w *world, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
+// hostileReply runs a client's READ-like Call, which waits for so long, against a raw server that answers what reply makes of it.
+func hostileReply(t *testing.T, w *world, wait time.Duration, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
 	t.Helper()
 	ln, err := w.server.Listen(context.Background(), w.at)
 	if err != nil {
@@ -254,7 +254,7 @@ func hostileReply(t *testing.T, w *world, reply func(call []byte, p *peertest.Pe
 		}
 	}()
 	c = w.dial(nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	call := readCall(0xcafe0001, 0, make([]byte, 4096))
 	call.ReplyBuf = make([]byte, 4096)
@@ -358,7 +358,11 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
 		}, "connection broken", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn, err := hostileReply(t, newWorld(t), c.reply)
+			wait := 10 * time.Second
+			if c.fault == "" {
+				wait = 200 * time.Millisecond // in vain
+			}
+			conn, err := hostileReply(t, newWorld(t), wait, c.reply)
 			switch {
 			case c.fault == "ok":
 				if err != nil {

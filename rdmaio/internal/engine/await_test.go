@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -44,8 +45,55 @@ func TestAwait(t *testing.T) {
 	b.receive(0, unhex(t, head+"00000000 "+writeKey+"00000000 "+rpcCall))
 	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}, Data: []verbs.SGE{{Length: 8}}})
 	want(b, true, 2, "an answer by RDMA Write")
-	for len(b.ids) > 0 {
-		b.complete()
-	}
+	b.settle()
 	want(b, false, 3, "which is over")
+}
+
+// Of the messages that one Step posts, the last alone asks for a completion, which stands for all of them; a chain that
+// somebody waits for is never silent.
+func TestModeratedCompletions(t *testing.T) {
+	calls := func(from, n uint32) (all []engine.Event) {
+		for x := range n {
+			all = append(all, engine.Event{Kind: engine.EventCall, Call: call(from + x)})
+		}
+		return all
+	}
+	signaled := func(b *bench, ids, used int, why string) {
+		t.Helper()
+		if got := b.e.Stats().SendQueueFilled; len(b.ids) != ids || got != used {
+			t.Errorf("%s: %d completions to come, %d entries of the send queue in use, want %d, %d", why, len(b.ids), got, ids, used)
+		}
+	}
+	b := newBench(t, engine.Requester, 8, 8)
+	b.call(call(1))
+	b.receive(0, reply(t, 1, 8))
+	signaled(b, 1, 1, "the first Call")
+	b.step(calls(2, 4)...)
+	signaled(b, 2, 5, "four Calls of one Step")
+	b.step(calls(6, 3)...)
+	signaled(b, 3, 8, "and three of the next")
+	b.complete()
+	signaled(b, 2, 7, "the end of the first Call")
+	b.complete()
+	signaled(b, 1, 3, "that of the four")
+	b.complete()
+	signaled(b, 0, 0, "that of the three")
+
+	const head = "00000001 00000020 00000000 "
+	b = newBench(t, engine.Responder, 4, 16)
+	for i, xid := range []string{"cafe0001 ", "cafe0002 ", "cafe0003 "} {
+		b.receive(i, unhex(t, xid+head+"00000000 "+writeKey+"00000000 "+xid+rpcCall[len(xid):]))
+	}
+	var answers []engine.Event
+	for i, r := range b.reqs {
+		r.Answer = engine.Answer{Payload: [][]byte{unhex(t, fmt.Sprintf("cafe000%d 00000001 44444444", i+1))}}
+		if i == 1 {
+			r.Answer.Data = []verbs.SGE{{Length: 8}}
+		}
+		answers = append(answers, engine.Event{Kind: engine.EventReply, Request: r})
+	}
+	b.step(answers...)
+	signaled(b, 2, 4, "an answer inline, one by RDMA Write, an answer inline")
+	b.complete()
+	signaled(b, 1, 1, "the end of the second answer")
 }

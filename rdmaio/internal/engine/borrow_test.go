@@ -47,11 +47,11 @@ func TestBorrow(t *testing.T) {
 	}
 	for x := range uint32(8) {
 		b.receive(int(x), reply(t, 10+x, 8))
-		b.complete()
+		b.settle()
 	}
 	for x := range uint32(2) {
 		b.receive(int(x), reply(t, 18+x, 8))
-		b.complete()
+		b.settle()
 	}
 	timer := func() {
 		t.Helper()
@@ -68,7 +68,7 @@ func TestBorrow(t *testing.T) {
 	burst(20, 3)
 	for x := range uint32(3) {
 		b.receive(int(x), reply(t, 20+x, 8))
-		b.complete()
+		b.settle()
 	}
 	timer()
 	if len(b.returned) != 5 {

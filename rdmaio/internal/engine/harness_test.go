@@ -211,6 +211,14 @@ func (b *bench) complete() {
 	b.step(completion(verbs.WC{WRID: id, Opcode: verbs.WCSend}))
 }
 
+// settle ends all signaled requests.
+func (b *bench) settle() {
+	b.t.Helper()
+	for len(b.ids) > 0 && b.fail == nil {
+		b.complete()
+	}
+}
+
 func completion(wc verbs.WC) engine.Event {
 	return engine.Event{Kind: engine.EventCompletion, WC: &wc}
 }

@@ -241,9 +241,7 @@ func TestFetchRefused(t *testing.T) {
 			b.call(mine)
 			b.complete()
 			b.receive(0, c.msg)
-			for len(b.ids) > 0 {
-				b.complete()
-			}
+			b.settle()
 			if !legacy {
 				if st := b.e.Stats(); st.Dones != 0 || len(b.sent) != 1 || c.name != "by chunk, and no Reply" && mine.Err == nil {
 					t.Errorf("%s, without the switch: %v, %+v", c.name, mine.Err, st)

@@ -76,9 +76,7 @@ func TestCredits(t *testing.T) {
 	}
 	sent := func(want int, why string) {
 		t.Helper()
-		for len(b.ids) > 0 {
-			b.complete()
-		}
+		b.settle()
 		if len(b.sent) != want {
 			t.Fatalf("%s: %d Calls sent, want %d", why, len(b.sent), want)
 		}

@@ -253,9 +253,7 @@ func FuzzEngine(f *testing.F) {
 				break
 			}
 			b.receive(b.free(), msg)
-			for len(b.ids) > 0 && b.fail == nil {
-				b.complete()
-			}
+			b.settle()
 			for len(b.reqs) > 0 {
 				if len(b.reqs[0].Message) < 8 {
 					t.Errorf("message of %d bytes delivered", len(b.reqs[0].Message))
@@ -263,9 +261,7 @@ func FuzzEngine(f *testing.F) {
 				served++
 				b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
 			}
-			for len(b.ids) > 0 && b.fail == nil {
-				b.complete()
-			}
+			b.settle()
 		}
 		if b.fail == nil && b.recv != len(b.cfg.Recv) {
 			t.Fatalf("%d Receives posted, of %d", b.recv, len(b.cfg.Recv))

@@ -141,9 +141,7 @@ func TestReverseChunksOff(t *testing.T) {
 			b.open = make([]bool, len(b.open))
 			b.step(engine.Event{Kind: engine.EventStart})
 			b.receive(0, unhex(t, "cafe0001 00000001 00000020 00000000 "+lists+rpcCall))
-			for len(b.ids) > 0 {
-				b.complete()
-			}
+			b.settle()
 			if name == "none" || c.on || c.role == engine.Responder {
 				if len(b.sent) != 0 || len(b.reqs) != 1 {
 					t.Errorf("%s, role %d, chunks %v: not served", name, c.role, c.on)
@@ -207,9 +205,7 @@ func TestOneLine(t *testing.T) {
 	b.call(call(4))
 	b.call(call(5))
 	say()
-	for len(b.ids) > 0 {
-		b.complete()
-	}
+	b.settle()
 	var order []string
 	for _, m := range b.sent {
 		order = append(order, fmt.Sprintf("%x", m[3]))
