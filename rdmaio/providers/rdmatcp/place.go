@@ -17,15 +17,18 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	if err := checkCRC(h, crc.Checksum(b[:end]), b[end:]); err != nil {
 		return err
 	}
-	w.bulk = false
 	w.skip(len(b))
+	behind := w.most < inputSize // a long message, not many small ones ago
+	w.most = min(inputSize, max(2*w.most, aheadBehind))
 	q.show(h)
 	q.mu.Lock()
 	defer q.release()
 	if q.ending {
 		return errCut
 	}
-	if q.heard(); q.corked || w.ahead() {
+	q.heard()
+	w.eager = w.eager || behind && w.w > w.r // the next long one is mostly here
+	if q.corked || w.eager || w.ahead() {
 		q.cork(0)
 	}
 	if n := h.Payload(); n > 0 {
@@ -53,7 +56,10 @@ func (q *queuePair) takeLarge(w *wire, h *segment.Header, head int) error {
 	}
 	sum := crc.Checksum(b)
 	w.skip(head)
-	w.bulk = true
+	w.most = aheadInside
+	if h.End {
+		w.most = aheadBehind
+	}
 	if sum, err = q.place(w, h, sum); err != nil {
 		return err
 	}
@@ -76,7 +82,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	for i, to := range q.in.pieces {
 		room := 0
 		if i == len(q.in.pieces)-1 {
-			room = inputAfterBulk // the CRC and the next header come along
+			room = w.most // the CRC and what is behind it come along
 		}
 		for len(to) > 0 {
 			n := w.take(to)

@@ -20,10 +20,11 @@ import (
 const StageLimit = 4096
 
 const (
-	inputSize      = 16 << 10 // of the buffer for what is read ahead
-	handshakeInput = 2 << 10  // the same before a queue pair is there
-	inputAfterBulk = 7 + segment.LongHeader
-	lingerTime     = time.Second // for the peer to see why the connection ends
+	inputSize      = 16 << 10               // of the buffer for what is read ahead
+	handshakeInput = 2 << 10                // the same before a queue pair is there
+	aheadInside    = 7 + segment.LongHeader // inside a long message: padding, CRC and the next header
+	aheadBehind    = 1 << 10                // behind it: small messages too, and little of a long one
+	lingerTime     = time.Second            // for the peer to see why the connection ends
 	lingerWrite    = 200 * time.Millisecond
 )
 
@@ -39,7 +40,7 @@ type wire struct {
 	arrival arrival
 	buf     []byte
 	r, w    int       // buf[r:w] was read ahead
-	bulk    bool      // the last segment was a long one: read ahead with care
+	most    int       // bytes to read ahead: few where long segments come, as they would be copied
 	eager   bool      // others wait for what came: do not wait for more (errIdle)
 	armed   time.Time // the deadline that the connection has, if any
 	limit   time.Time // the one that holds now, if any
@@ -78,7 +79,7 @@ func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{dev: d, conn: conn, buf: make([]byte, input), number: uint32(n)}
+	w := &wire{dev: d, conn: conn, buf: make([]byte, input), number: uint32(n), most: inputSize}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		w.tcp = tcp
 		if raw, err := tcp.SyscallConn(); err == nil && canTry {
@@ -186,10 +187,7 @@ func (w *wire) need(n int) ([]byte, error) {
 		w.r = 0
 	}
 	for w.w-w.r < n {
-		room := inputSize - w.w
-		if missing := n - (w.w - w.r); w.bulk {
-			room = min(room, max(missing, inputAfterBulk))
-		}
+		room := min(inputSize-w.w, max(n-(w.w-w.r), w.most))
 		var dst []byte
 		if w.w > 0 || w.raw == nil {
 			dst = w.buf[w.w:][:room]
