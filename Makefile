@@ -71,7 +71,7 @@ check-generated: ## make everything anew in a copy without generated files, and 
 	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
 	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
-	$(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
+	GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
 	for dir in spec gen runtime bench/codec bench/transport/echo examples cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
 	echo 'generated files are current'

@@ -106,7 +106,7 @@ func TestExtensionExample(t *testing.T) {
 		command := strings.Fields(line)
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Dir = copied
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}

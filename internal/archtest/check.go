@@ -22,7 +22,7 @@ import (
 type Finding struct {
 	Path    string // from the module's root
 	Line    int
-	Rule    string // "row", "arrow", "outside", "deny", "unsafe", "cgo", "comment", "length", "header", "link", "record"
+	Rule    string // "row", "arrow", "outside", "deny", "unsafe", "cgo", "goroutine", "comment", "length", "header", "link", "record"
 	Message string
 }
 
@@ -117,7 +117,11 @@ func (c *checker) pkg(name string, files []string) error {
 			return err
 		}
 		rel := path.Join(name, filepath.Base(file))
-		syntax, err := parser.ParseFile(c.fset, rel, text, parser.ImportsOnly|parser.ParseComments)
+		mode := parser.ImportsOnly
+		if row != nil && row.Sequential {
+			mode = parser.SkipObjectResolution
+		}
+		syntax, err := parser.ParseFile(c.fset, rel, text, mode|parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -127,6 +131,9 @@ func (c *checker) pkg(name string, files []string) error {
 		c.lines(rel, text, isTest)
 		if row != nil {
 			c.imports(name, rel, syntax, row, isTest)
+		}
+		if row != nil && row.Sequential {
+			c.sequential(rel, syntax)
 		}
 	}
 	if !documented && !onlyTests {

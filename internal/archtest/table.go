@@ -14,6 +14,11 @@ type Row struct {
 	Outside []string // other modules' packages, by prefix
 	Deny    []string // standard library packages that it must do without
 	Unsafe  []string // its files that may import unsafe
+
+	// Sequential packages, tests included, start no goroutine of their own, so
+	// that the race detector has nothing to find in them: the test run with it
+	// leaves them to the one without.
+	Sequential bool
 }
 
 // Limits on hand-written files, in lines.
@@ -40,23 +45,23 @@ func Table() []Row {
 	return []Row{
 		// The compiler. It never imports what it generates or what that links
 		// against, so it builds with every generated file gone.
-		{Package: "cmd/xdrgen/internal/source"},
-		{Package: "cmd/xdrgen/internal/diag", Imports: diags[1:]},
-		{Package: "cmd/xdrgen/internal/ir", Imports: diags},
-		{Package: "cmd/xdrgen/internal/bind", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
-		{Package: "cmd/xdrgen/internal/syntax", Imports: diags, Outside: []string{participle}},
-		{Package: "cmd/xdrgen/internal/sema", Imports: append([]string{"cmd/xdrgen/internal/syntax", "cmd/xdrgen/internal/bind", "cmd/xdrgen/internal/ir"}, diags...)},
+		{Package: "cmd/xdrgen/internal/source", Sequential: true},
+		{Package: "cmd/xdrgen/internal/diag", Imports: diags[1:], Sequential: true},
+		{Package: "cmd/xdrgen/internal/ir", Imports: diags, Sequential: true},
+		{Package: "cmd/xdrgen/internal/bind", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/syntax", Imports: diags, Outside: []string{participle}, Sequential: true},
+		{Package: "cmd/xdrgen/internal/sema", Imports: append([]string{"cmd/xdrgen/internal/syntax", "cmd/xdrgen/internal/bind", "cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Outside: []string{jennifer}},
-		{Package: "cmd/xdrgen/internal/format", Imports: append([]string{"cmd/xdrgen/internal/syntax"}, diags...)},
-		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
-		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
-		{Package: "cmd/xdrgen/internal/dynamic", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...)},
-		{Package: "cmd/xdrgen/internal/explain", Imports: diags},
-		{Package: "cmd/xdrgen/internal/trial"},
-		{Package: "cmd/xdrgen", Imports: []string{"cmd/xdrgen/internal/*", "internal/cli"}, Outside: []string{kong}},
-		{Package: "tools/extract/..."},
-		{Package: "tools/speccheck/..."},
-		{Package: "tools/wireshark/..."},
+		{Package: "cmd/xdrgen/internal/format", Imports: append([]string{"cmd/xdrgen/internal/syntax"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/dynamic", Imports: append([]string{"cmd/xdrgen/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/explain", Imports: diags, Sequential: true},
+		{Package: "cmd/xdrgen/internal/trial", Sequential: true},
+		{Package: "cmd/xdrgen", Imports: []string{"cmd/xdrgen/internal/*", "internal/cli"}, Outside: []string{kong}, Sequential: true},
+		{Package: "tools/extract/...", Sequential: true},
+		{Package: "tools/speccheck/...", Sequential: true},
+		{Package: "tools/wireshark/...", Sequential: true},
 
 		// What generated code links against, and that code.
 		{Package: "runtime/xdr/..."},
@@ -104,7 +109,7 @@ func Table() []Row {
 		{Package: "internal/leak"},
 		{Package: "internal/cli"},
 		{Package: "internal/mutants"},
-		{Package: "internal/testrun"},
+		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},
 		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr"}, Outside: testOutside},
 	}
 }

@@ -5,6 +5,9 @@
 //	go run ./internal/testrun -race ./...
 //
 // Packages print one line each as they finish, failed tests their whole output.
+//
+// With -race it leaves out the packages in which there is nothing to race, by
+// internal/archtest's table, and says so: to test them is for a run without.
 package main
 
 import (
@@ -21,7 +24,12 @@ func main() {
 
 // run returns the exit code: 0 if all passed, else 1.
 func run(args []string, stdout, stderr io.Writer) int {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	all, err := withRaces(args, stdout)
+	if err != nil {
+		fmt.Fprintln(stderr, "testrun:", err)
+		return 1
+	}
+	cmd := exec.Command("go", append([]string{"test", "-json"}, all...)...)
 	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {

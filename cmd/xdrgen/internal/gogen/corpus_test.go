@@ -42,9 +42,7 @@ func corpusPackage(file string) string {
 // TestCorpus generates each interface file of the corpus with its tests, and
 // builds, vets and runs all of it.
 func TestCorpus(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds some 40 packages")
-	}
+	longRun(t, "builds some 40 packages")
 	mod := newModule(t)
 	n := 0
 	for _, file := range corpusFiles(t) {
@@ -77,9 +75,7 @@ func TestCorpus(t *testing.T) {
 // 7531), 4.1 (RFC 5662) and 4.2 (RFC 7863), as printed.
 func TestDocuments(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
-	if testing.Short() {
-		t.Skip("builds three packages of 40,000 lines and more")
-	}
+	longRun(t, "builds three packages of 40,000 lines and more")
 	mod := newModule(t)
 	for _, doc := range []string{"rfc7531", "rfc5662", "rfc7863"} {
 		x, err := exec.Command("go", "run", "../../../../tools/extract", "-doc", filepath.Join(dir, doc+".txt")).Output()

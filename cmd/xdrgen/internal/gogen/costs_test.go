@@ -12,6 +12,7 @@ import (
 
 // TestCosts holds Costs against the constants of the generated code.
 func TestCosts(t *testing.T) {
+	longRun(t, "generates again what TestOK does")
 	files, err := filepath.Glob("../../testdata/ok/*.x")
 	if err != nil {
 		t.Fatal(err)

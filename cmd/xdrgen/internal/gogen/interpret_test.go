@@ -27,9 +27,7 @@ type interpretCase struct {
 // and holds what they read against the interpreter, which shares no code with
 // them: values, and mutations and parts of them.
 func TestInterpreterRandom(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a test program for each schema")
-	}
+	longRun(t, "builds a test program for each schema")
 	schemas := 6
 	mod := newModule(t)
 	child, err := os.ReadFile("testdata/interpret_test.go.txt")

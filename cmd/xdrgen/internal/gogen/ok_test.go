@@ -40,7 +40,8 @@ func compile(t *testing.T, file string) (b *ir.Bind, pkg string, out []File) {
 }
 
 // TestOK holds what is generated for testdata/ok against golden files, and then
-// builds, vets and runs it with its generated tests.
+// builds, vets and runs it with its generated tests. It is also what the race
+// detector sees of the generator's goroutines.
 func TestOK(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(okDir, "*.x"))
 	units, _ := filepath.Glob(filepath.Join(okDir, "units/*/*.x"))
@@ -67,7 +68,17 @@ func TestOK(t *testing.T) {
 		}
 		mod.write(t, "ok/"+pkg+"/special_test.go", special)
 	}
+	longRun(t, "what is generated equals the golden files; to build and run it takes long")
 	mod.run(t)
+}
+
+// longRun skips the rest of a test in short runs. What CODEC_GOARCH asks for is
+// never short: see make test-arch.
+func longRun(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() && os.Getenv("CODEC_GOARCH") == "" {
+		t.Skip(why)
+	}
 }
 
 // module is a Go module in a temporary folder that uses this one.
@@ -109,14 +120,15 @@ func (m module) add(t *testing.T, dir string, files []File) {
 
 // run tests the module; go test vets what it tests. CODEC_GOARCH names another
 // architecture to do that for, and CODEC_EXEC what runs its programs: see make
-// test-arch.
+// test-arch. With -trimpath the build cache knows packages that did not change,
+// though their folder is another one each time.
 func (m module) run(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command("go", "test", "-vet=all", "./...")
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	if arch := os.Getenv("CODEC_GOARCH"); arch != "" {
 		cmd = exec.Command("go", "test", "-vet=off", "-exec="+os.Getenv("CODEC_EXEC"), "./...")
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOARCH="+arch, "CGO_ENABLED=0")
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "GOARCH="+arch, "CGO_ENABLED=0")
 	}
 	cmd.Dir = m.dir
 	out, err := cmd.CombinedOutput()

@@ -37,6 +37,7 @@ type reduceItem struct {
 // subset of the items and putting them back, by position, in order, or by a
 // gather list, is the identity: R45, R47, R53, R57, R60, R77.
 func TestReduceRandom(t *testing.T) {
+	longRun(t, "builds a package for each schema")
 	schemas, values := 16, 12
 	if testing.Short() {
 		schemas, values = 6, 6

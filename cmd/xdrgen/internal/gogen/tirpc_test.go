@@ -36,9 +36,7 @@ const (
 // TestTirpc holds generated code against C from rpcgen and libtirpc, over the
 // corpus: the same random values and the same mutations of them.
 func TestTirpc(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles C for each file of the corpus")
-	}
+	longRun(t, "compiles C for each file of the corpus")
 	for _, tool := range []string{"rpcgen", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("no %s: install rpcsvc-proto, gcc and libtirpc-dev to compare with C", tool)
@@ -178,7 +176,7 @@ func (u *cUnit) goCommand(t *testing.T, mod module, pkg string) *exec.Cmd {
 	mod.write(t, pkg+"/answer/types.go", []byte(table.String()))
 	cmd := exec.Command("go", "run", "./"+pkg+"/answer")
 	cmd.Dir = mod.dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	return cmd
 }
 

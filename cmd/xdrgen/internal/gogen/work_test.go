@@ -59,6 +59,7 @@ func chain(n int, first, format string) string {
 // TestWorkGrowsWithInput doubles large inputs: what is quadratic would take four
 // times the allocations, or make four times the Go.
 func TestWorkGrowsWithInput(t *testing.T) {
+	longRun(t, "generates a megabyte of Go for each case")
 	tests := []struct {
 		name string
 		n    int
@@ -122,6 +123,7 @@ func TestWorkGrowsWithInput(t *testing.T) {
 // TestManyWays compiles types that hold each other in more ways than can be
 // tried: it would not end.
 func TestManyWays(t *testing.T) {
+	longRun(t, "generates megabytes of Go")
 	const n = 20
 	var b strings.Builder
 	for i := range n {
