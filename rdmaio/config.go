@@ -91,7 +91,8 @@ type Config struct {
 	ReverseCredits int
 
 	// ReverseChunks lets reverse Calls and their replies have chunks; both ends must have it on. Without it
-	// they go inline or not at all, and no memory is given to the peer for them (RFC 8167 §5.3).
+	// they go inline or not at all, and no memory is given to the peer for them (RFC 8167 §5.3). A side that dials
+	// cannot have it together with Legacy, where it has a ReverseHandler.
 	ReverseChunks bool
 
 	// Legacy speaks draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 took something back: a server puts results that
@@ -162,6 +163,13 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 		}
 	}
 	s.ReverseCredits = max(s.ReverseCredits, 0)
+	if role == engine.Requester {
+		s.ReverseChunks = s.ReverseChunks && s.ReverseCredits > 0
+		if err == nil && s.ReverseChunks && s.Legacy {
+			err = fmt.Errorf("rdmaio: Config.ReverseChunks and Legacy are both on, where a whole Reply by read chunk looks like a reverse Call: "+
+				"use one of them, or no ReverseHandler: %w", verbs.ErrInvalidValue)
+		}
+	}
 	s.serves = s.ReverseCredits
 	if role == engine.Responder {
 		s.calls, s.serves = s.serves, s.calls

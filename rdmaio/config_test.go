@@ -30,6 +30,7 @@ func TestConfigRefused(t *testing.T) {
 		{"ReverseCredits", rdmaio.Config{Credits: 16384, ReverseCredits: 1, ReverseHandler: h}, true},
 		{"ReverseCredits", rdmaio.Config{ReverseCredits: math.MaxInt, ReverseHandler: h}, true},
 		{"ReverseCredits", rdmaio.Config{ReverseCredits: math.MaxInt}, false},
+		{"ReverseChunks", rdmaio.Config{Legacy: true, ReverseChunks: true, ReverseHandler: h}, true},
 	} {
 		var err error
 		if tt.dial {

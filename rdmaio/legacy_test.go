@@ -62,7 +62,7 @@ func legacyReply(t *testing.T, w *world) {
 		}
 		l.ServeRPC(r)
 	}), &rdmaio.Config{Legacy: true})
-	c := w.dial(&rdmaio.Config{Legacy: true})
+	c := w.dial(&rdmaio.Config{Legacy: true, ReverseChunks: true}) // of no account where no reverse Call is served
 	for i, n := range []int{3000, 50001} {
 		mark := len(w.rec.Events())
 		reply, err := c.Call(context.Background(), plainRead(uint32(i), 7, n))
