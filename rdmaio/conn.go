@@ -170,12 +170,14 @@ func (c *Conn) RemoteAddr() string { return *c.remote.Load() }
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
 // Err is why the connection is gone: ErrClosed, or what verbs, or we, found
-// wrong. nil while it stands.
+// wrong. nil while it stands. Of one that the peer ended it is verbs.ErrPeerDisconnected and no more: a
+// disconnection carries no reason, so that is in the Err, Config.Events and Config.Logger of the other side only.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
 // Close ends the connection. Calls in progress return with ErrClosed; Close waits for
 // them, and for handlers to answer the Requests they have, and then gives all memory and
-// objects back. It must not be called from a Handler or a done function, which it
+// objects back. What handlers answer from then on is not sent (done tells), and what was handed over just before may not
+// arrive: Server.Shutdown is for ending without that. It must not be called from a Handler or a done function, which it
 // would wait for. Idempotent; the error says what could not be given back.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
