@@ -102,7 +102,7 @@ func (d *Decoder) Recycle(b []byte) {
 		return
 	}
 	d.keep, d.used = true, true
-	if len(whole) >= len(b) {
+	if len(whole) >= len(b)+spare(len(b)) {
 		d.whole, d.arena = whole, whole
 	}
 }
@@ -149,49 +149,6 @@ func (d *Decoder) Done() error {
 		return Fail(CodeTrailing, d.Off, uint64(n), 0, "")
 	}
 	return d.placed.done(d.Off)
-}
-
-// Bytes returns data, a part of the input without spare capacity, as the mode
-// says. For generated code.
-func (d *Decoder) Bytes(data []byte) []byte {
-	if d.alias {
-		return data
-	}
-	return d.copyBytes(data)
-}
-
-// copyBytes copies into the message's arena.
-func (d *Decoder) copyBytes(data []byte) []byte {
-	n := len(data)
-	if n > len(d.arena) {
-		return d.copyFirst(data)
-	}
-	p := d.arena[:n:n]
-	d.arena = d.arena[n:]
-	copy(p, data)
-	return p
-}
-
-// copyFirst copies into a new arena. It is a third of the input at first, as in most
-// messages opaque data is the smaller part, and what is not used costs time all
-// the same; where that does not do, all that the input can still hold. So one
-// message needs one or two, unless items come from elsewhere.
-func (d *Decoder) copyFirst(data []byte) []byte {
-	d.copied += len(d.whole) - len(d.arena)
-	d.used = true
-	n, rest := len(data), len(d.Buf)-d.copied
-	if d.copied == 0 && !d.keep {
-		rest /= 3
-	}
-	if n >= rest && !d.keep {
-		d.arena, d.whole = nil, nil
-		d.copied += n
-		p := append([]byte(nil), data...) // not cleared before
-		return p[:n:n]
-	}
-	d.whole = make([]byte, max(n, rest))
-	d.arena = d.whole
-	return d.copyBytes(data)
 }
 
 // Amplify lets the default budget be rate bytes for each byte of the message, where
