@@ -11,6 +11,7 @@ import (
 func TestFramesAreInlined(t *testing.T) {
 	const module = "github.com/rpcrdma/rpcrdma/"
 	for _, c := range []struct{ pkg, want string }{
+		{module + "gen/rpcrdma1", "can inline (*Message).EncodeXDR"},
 		{module + "gen/rpcrdma1", "can inline (*Message).DecodeXDR"},
 		{module + "gen/rpcrdma1", "can inline (*Message).CheckXDR"},
 		{module + "runtime/xdr", "can inline (*Decoder).Bytes"},

@@ -165,18 +165,20 @@ func (v *Segment) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -225,9 +227,9 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
@@ -272,18 +274,20 @@ func (v *ReadChunk) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReadChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -332,9 +336,9 @@ func (v *ReadChunk) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
@@ -382,18 +386,20 @@ func (v *WriteChunk) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -442,12 +448,12 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma1.WriteChunk:Target")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma1.WriteChunk:Target"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
@@ -455,7 +461,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
@@ -539,18 +545,20 @@ func (v *Proc) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Proc) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Proc) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Proc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -599,12 +607,12 @@ func (v *Proc) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -659,18 +667,20 @@ func (v *Header) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Header) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -719,12 +729,12 @@ func (v *Header) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -735,7 +745,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -743,10 +753,10 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Header:Writes[].Target", i2)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Header:Writes[].Target", i2))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -756,7 +766,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -766,7 +776,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -774,10 +784,10 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Header:Reply.Target")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Header:Reply.Target"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -785,7 +795,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -1006,18 +1016,20 @@ func (v *HeaderNomsg) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *HeaderNomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1066,12 +1078,12 @@ func (v *HeaderNomsg) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1082,7 +1094,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 24
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -1090,10 +1102,10 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Writes[].Target", i2))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1103,7 +1115,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -1113,7 +1125,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		}
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -1121,10 +1133,10 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Reply.Target"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -1132,7 +1144,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -1353,18 +1365,20 @@ func (v *HeaderPadded) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *HeaderPadded) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1413,9 +1427,9 @@ func (v *HeaderPadded) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Align)
@@ -1425,7 +1439,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1436,7 +1450,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		off += 24
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -1444,10 +1458,10 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Writes[].Target", i2))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1457,7 +1471,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -1467,7 +1481,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		}
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -1475,10 +1489,10 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Reply.Target")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Reply.Target"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -1486,7 +1500,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -1719,18 +1733,20 @@ func (v *ErrCode) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1779,9 +1795,9 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1818,18 +1834,20 @@ func (v *VersionRange) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1878,9 +1896,9 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
@@ -1929,18 +1947,20 @@ func (v *Error) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Error) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1989,11 +2009,11 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -2002,13 +2022,13 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 12
 	case ErrChunk:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
 	default:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
@@ -2130,18 +2150,20 @@ func (v *Body) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Body) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2190,11 +2212,11 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Proc {
 	case ProcMsg:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
@@ -2202,7 +2224,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i := range s {
 			p := &s[i]
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2213,7 +2235,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -2221,10 +2243,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i2 := range s2 {
 			p2 := &s2[i2]
 			if uint64(len(p2.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Writes[].Target", i2))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2234,7 +2256,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i3 := range s3 {
 				p3 := &s3[i3]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -2244,7 +2266,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -2252,10 +2274,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		if v.Msg.Reply.Present {
 			if uint64(len(v.Msg.Reply.Value.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Reply.Target")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Reply.Target"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msg.Reply.Value.Target)))
 			off += 4
@@ -2263,7 +2285,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i4 := range s4 {
 				p4 := &s4[i4]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -2274,7 +2296,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcNomsg:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
@@ -2282,7 +2304,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i5 := range s5 {
 			p5 := &s5[i5]
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2293,7 +2315,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -2301,10 +2323,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i6 := range s6 {
 			p6 := &s6[i6]
 			if uint64(len(p6.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Writes[].Target", i6))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2314,7 +2336,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i7 := range s7 {
 				p7 := &s7[i7]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p7.Handle)
@@ -2324,7 +2346,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -2332,10 +2354,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		if v.Nomsg.Reply.Present {
 			if uint64(len(v.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Reply.Target"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Nomsg.Reply.Value.Target)))
 			off += 4
@@ -2343,7 +2365,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i8 := range s8 {
 				p8 := &s8[i8]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p8.Handle)
@@ -2354,7 +2376,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcMsgp:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
@@ -2365,7 +2387,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i9 := range s9 {
 			p9 := &s9[i9]
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2376,7 +2398,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -2384,10 +2406,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i10 := range s10 {
 			p10 := &s10[i10]
 			if uint64(len(p10.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Writes[].Target", i10))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2397,7 +2419,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i11 := range s11 {
 				p11 := &s11[i11]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p11.Handle)
@@ -2407,7 +2429,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -2415,10 +2437,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		if v.Msgp.Reply.Present {
 			if uint64(len(v.Msgp.Reply.Value.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Reply.Target")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Reply.Target"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msgp.Reply.Value.Target)))
 			off += 4
@@ -2426,7 +2448,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i12 := range s12 {
 				p12 := &s12[i12]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p12.Handle)
@@ -2437,13 +2459,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcDone:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
 	case ProcError:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
@@ -2452,7 +2474,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Error.Err {
 		case ErrVers:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Error.Vrange.VersLow)
@@ -2463,9 +2485,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	default:
 		if !v.Proc.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc"))
 	}
 	return off, nil
 }
@@ -3158,18 +3180,20 @@ func (v *Message) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Message) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3218,9 +3242,9 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -3234,7 +3258,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i := range s {
 			p := &s[i]
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3245,7 +3269,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -3253,10 +3277,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i2 := range s2 {
 			p2 := &s2[i2]
 			if uint64(len(p2.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3266,7 +3290,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i3 := range s3 {
 				p3 := &s3[i3]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -3276,7 +3300,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -3284,10 +3308,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		if v.Body.Msg.Reply.Present {
 			if uint64(len(v.Body.Msg.Reply.Value.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Reply.Target"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msg.Reply.Value.Target)))
 			off += 4
@@ -3295,7 +3319,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i4 := range s4 {
 				p4 := &s4[i4]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -3309,7 +3333,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i5 := range s5 {
 			p5 := &s5[i5]
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3320,7 +3344,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -3328,10 +3352,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i6 := range s6 {
 			p6 := &s6[i6]
 			if uint64(len(p6.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3341,7 +3365,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i7 := range s7 {
 				p7 := &s7[i7]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p7.Handle)
@@ -3351,7 +3375,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -3359,10 +3383,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		if v.Body.Nomsg.Reply.Present {
 			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Reply.Target"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Nomsg.Reply.Value.Target)))
 			off += 4
@@ -3370,7 +3394,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i8 := range s8 {
 				p8 := &s8[i8]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p8.Handle)
@@ -3381,7 +3405,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case ProcMsgp:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Msgp.Align)
@@ -3391,7 +3415,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i9 := range s9 {
 			p9 := &s9[i9]
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3402,7 +3426,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 24
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -3410,10 +3434,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i10 := range s10 {
 			p10 := &s10[i10]
 			if uint64(len(p10.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3423,7 +3447,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i11 := range s11 {
 				p11 := &s11[i11]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p11.Handle)
@@ -3433,7 +3457,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -3441,10 +3465,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 		if v.Body.Msgp.Reply.Present {
 			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Reply.Target"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msgp.Reply.Value.Target)))
 			off += 4
@@ -3452,7 +3476,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			for i12 := range s12 {
 				p12 := &s12[i12]
 				if xdr.Lacks(b, off, 16) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p12.Handle)
@@ -3466,7 +3490,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Body.Error.Err {
 		case ErrVers:
 			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
@@ -3475,22 +3499,22 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off += 12
 		case ErrChunk:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Error.Err))
 			off += 4
 		default:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Error.Err))
 			off += 4
 		}
 	default:
 		if !v.Body.Proc.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc"))
 	}
 	return off, nil
 }

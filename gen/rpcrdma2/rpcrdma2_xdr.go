@@ -301,18 +301,20 @@ func (v *Msg) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Msg) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Msg) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -361,10 +363,10 @@ func (v *Msg) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Chunks.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.Msg:Chunks")
+func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "rpcrdma2.Msg:Chunks"))
 	}
 	return off, nil
 }
@@ -400,18 +402,20 @@ func (v *Nomsg) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Nomsg) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Nomsg) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -460,10 +464,10 @@ func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Chunks.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.Nomsg:Chunks")
+func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "rpcrdma2.Nomsg:Chunks"))
 	}
 	return off, nil
 }
@@ -497,18 +501,20 @@ func (v *ErrCode) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -557,9 +563,9 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -596,18 +602,20 @@ func (v *VersionRange) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -656,9 +664,9 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
@@ -700,18 +708,20 @@ func (v *WriteShortage) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -760,9 +770,9 @@ func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.ChunkIndex)
@@ -820,18 +830,20 @@ func (v *Error) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Error) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -880,11 +892,11 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -893,7 +905,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 12
 	case ErrReadChunks:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -901,7 +913,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	case ErrWriteChunks:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -909,7 +921,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	case ErrSegments:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -917,7 +929,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	case ErrWriteResource:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -926,7 +938,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 12
 	case ErrReplyResource:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -934,7 +946,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	default:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
@@ -1089,18 +1101,20 @@ func (v *ConnProp) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ConnProp) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ConnProp) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1149,12 +1163,12 @@ func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Props)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Props)))
 	off += 4
@@ -1162,10 +1176,10 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -1251,18 +1265,20 @@ func (v *Common) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Common) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1311,9 +1327,9 @@ func (v *Common) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -1361,18 +1377,20 @@ func (v *HeaderPrefix) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1421,9 +1439,9 @@ func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Start.XID)
@@ -1471,18 +1489,20 @@ func (v *Segment) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Segment) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1531,9 +1551,9 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
@@ -1578,18 +1598,20 @@ func (v *ReadSegment) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1638,9 +1660,9 @@ func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
@@ -1688,18 +1710,20 @@ func (v *WriteChunk) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1748,12 +1772,12 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
@@ -1761,7 +1785,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
@@ -1833,18 +1857,20 @@ func (v *ChunkLists) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1893,9 +1919,9 @@ func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.InvHandle)
 	off += 4
@@ -1903,7 +1929,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	for i := range s {
 		p := &s[i]
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1914,7 +1940,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 24
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -1922,10 +1948,10 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Writes[].Target", i2))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1935,7 +1961,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		for i3 := range s3 {
 			p3 := &s3[i3]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -1945,7 +1971,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		}
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -1953,10 +1979,10 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Reply.Target")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Reply.Target"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -1964,7 +1990,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		for i4 := range s4 {
 			p4 := &s4[i4]
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -2179,18 +2205,20 @@ func (v *PropID) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropID) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2239,9 +2267,9 @@ func (v *PropID) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2280,18 +2308,20 @@ func (v *PropVal) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropVal) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2340,12 +2370,12 @@ func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
@@ -2410,18 +2440,20 @@ func (v *PropSet) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropSet) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropSet) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2470,12 +2502,12 @@ func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -2483,10 +2515,10 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.PropSet:[].Data", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.PropSet:[].Data", i))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -2574,18 +2606,20 @@ func (v *PropSubset) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropSubset) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2634,19 +2668,19 @@ func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -2701,18 +2735,20 @@ func (v *PropMaxSendSize) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2761,9 +2797,9 @@ func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2800,18 +2836,20 @@ func (v *PropReceiveBufferSize) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2860,9 +2898,9 @@ func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2899,18 +2937,20 @@ func (v *PropMaxSegmentSize) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2959,9 +2999,9 @@ func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2998,18 +3038,20 @@ func (v *PropMaxSegmentCount) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3058,9 +3100,9 @@ func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3097,18 +3139,20 @@ func (v *PropReverseSupport) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3157,9 +3201,9 @@ func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3198,18 +3242,20 @@ func (v *PropHostAuth) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3258,12 +3304,12 @@ func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4

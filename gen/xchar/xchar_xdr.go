@@ -188,18 +188,20 @@ func (v *ID) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ID) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ID) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -248,9 +250,9 @@ func (v *ID) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -289,18 +291,20 @@ func (v *Value) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Value) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Value) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Value) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -349,12 +353,12 @@ func (v *Value) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
@@ -419,18 +423,20 @@ func (v *Spec) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Spec) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Spec) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -479,12 +485,12 @@ func (v *Spec) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -492,10 +498,10 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Spec:[].Data", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Spec:[].Data", i))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -583,18 +589,20 @@ func (v *Subset) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Subset) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Subset) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Subset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -643,19 +651,19 @@ func (v *Subset) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -730,18 +738,20 @@ func (v *BackwardSupport) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *BackwardSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -790,12 +800,12 @@ func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -840,18 +850,20 @@ func (v *ReceiveBufferSize) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -900,9 +912,9 @@ func (v *ReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -939,18 +951,20 @@ func (v *RemoteInvalidation) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *RemoteInvalidation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -999,9 +1013,9 @@ func (v *RemoteInvalidation) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -1052,18 +1066,20 @@ func (v *Init) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Init) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Init) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1112,12 +1128,12 @@ func (v *Init) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Start)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Start)))
 	off += 4
@@ -1125,10 +1141,10 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Init:Start[].Data", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Init:Start[].Data", i))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -1137,17 +1153,17 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, p.Data)
 	}
 	if uint64(len(v.NoChange)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), math.MaxUint32, "xchar.Init:NoChange")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), math.MaxUint32, "xchar.Init:NoChange"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NoChange)))
 	off += 4
 	s2 := v.NoChange
 	for i2 := range s2 {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 		off += 4
@@ -1261,18 +1277,20 @@ func (v *Req) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Req) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Req) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1321,12 +1339,12 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Want)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Want)))
 	off += 4
@@ -1334,10 +1352,10 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Req:Want[].Data", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Req:Want[].Data", i))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
@@ -1427,18 +1445,20 @@ func (v *Resp) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Resp) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Resp) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1487,51 +1507,51 @@ func (v *Resp) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Done)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Done)))
 	off += 4
 	s := v.Done
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.Rejected)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rejected)))
 	off += 4
 	s2 := v.Rejected
 	for i2 := range s2 {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 		off += 4
 	}
 	if uint64(len(v.Pending)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Pending)))
 	off += 4
 	s3 := v.Pending
 	for i3 := range s3 {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 		off += 4
@@ -1640,18 +1660,20 @@ func (v *Upd) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Upd) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Upd) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Upd) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1700,12 +1722,12 @@ func (v *Upd) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Now.Data)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Now.Which))

@@ -269,18 +269,20 @@ func (v *Flavor) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Flavor) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Flavor) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -329,9 +331,9 @@ func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -370,18 +372,20 @@ func (v *OpaqueAuth) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -430,12 +434,12 @@ func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Body) > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Body))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Flavor))
@@ -517,18 +521,20 @@ func (v *MsgType) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *MsgType) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *MsgType) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -577,12 +583,12 @@ func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -643,18 +649,20 @@ func (v *ReplyStat) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -703,12 +711,12 @@ func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -777,18 +785,20 @@ func (v *AcceptStat) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -837,12 +847,12 @@ func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -903,18 +913,20 @@ func (v *RejectStat) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RejectStat) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *RejectStat) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -963,12 +975,12 @@ func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1045,18 +1057,20 @@ func (v *AuthStat) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *AuthStat) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *AuthStat) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1105,9 +1119,9 @@ func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1144,18 +1158,20 @@ func (v *VersionRange) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1204,9 +1220,9 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
@@ -1251,18 +1267,20 @@ func (v *CallBody) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CallBody) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CallBody) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1311,15 +1329,15 @@ func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Cred.Body) > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body"))
 	}
 	if len(v.Verf.Body) > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Cred.Body))+28, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Cred.Body))+28, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body"))
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Cred.Body))+xdr.Padded(len(v.Verf.Body))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.RPCVers)
@@ -1443,18 +1461,20 @@ func (v *ReplyData) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReplyData) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReplyData) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1503,17 +1523,17 @@ func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Success:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Stat))
 		off += 4
 	case ProgMismatch:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1522,10 +1542,10 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 12
 	default:
 		if !v.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Stat))
 		off += 4
@@ -1614,18 +1634,20 @@ func (v *AcceptedReply) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1674,12 +1696,12 @@ func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Verf.Body) > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Verf.Body))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
@@ -1692,7 +1714,7 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	case Success:
 	case ProgMismatch:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Data.MismatchInfo.Low)
@@ -1700,7 +1722,7 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		off += 8
 	default:
 		if !v.Data.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat"))
 		}
 	}
 	return off, nil
@@ -1815,18 +1837,20 @@ func (v *RejectedReply) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1875,11 +1899,11 @@ func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case RPCMismatch:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1888,7 +1912,7 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		off += 12
 	case AuthError:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1896,9 +1920,9 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		off += 8
 	default:
 		if !v.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat"))
 	}
 	return off, nil
 }
@@ -2007,18 +2031,20 @@ func (v *ReplyBody) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2067,14 +2093,14 @@ func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Accepted:
 		if len(v.Accepted.Verf.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body"))
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Accepted.Verf.Body))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -2088,7 +2114,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		case Success:
 		case ProgMismatch:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Accepted.Data.MismatchInfo.Low)
@@ -2096,12 +2122,12 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		default:
 			if !v.Accepted.Data.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat"))
 			}
 		}
 	case Denied:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -2110,7 +2136,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Rejected.Stat {
 		case RPCMismatch:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Rejected.MismatchInfo.Low)
@@ -2118,21 +2144,21 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		case AuthError:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Rejected.AuthStat))
 			off += 4
 		default:
 			if !v.Rejected.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat"))
 		}
 	default:
 		if !v.Stat.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat"))
 	}
 	return off, nil
 }
@@ -2366,18 +2392,20 @@ func (v *Body) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Body) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2426,17 +2454,17 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case Call:
 		if len(v.Call.Cred.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body"))
 		}
 		if len(v.Call.Verf.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+32, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+32, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body"))
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -2455,7 +2483,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Call.Verf.Body)
 	case Reply:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -2464,10 +2492,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Reply.Stat {
 		case Accepted:
 			if len(v.Reply.Accepted.Verf.Body) > 400 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body"))
 			}
 			if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Reply.Accepted.Verf.Body))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Verf.Flavor))
@@ -2480,7 +2508,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			case Success:
 			case ProgMismatch:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Reply.Accepted.Data.MismatchInfo.Low)
@@ -2488,14 +2516,14 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 8
 			default:
 				if !v.Reply.Accepted.Data.Stat.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat"))
 				}
 			}
 		case Denied:
 			switch v.Reply.Rejected.Stat {
 			case RPCMismatch:
 				if xdr.Lacks(b, off, 12) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+12 : off+12]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
@@ -2504,7 +2532,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 12
 			case AuthError:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
@@ -2512,21 +2540,21 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 8
 			default:
 				if !v.Reply.Rejected.Stat.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat"))
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat"))
 			}
 		default:
 			if !v.Reply.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat"))
 		}
 	default:
 		if !v.Type.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type"))
 	}
 	return off, nil
 }
@@ -2869,18 +2897,20 @@ func (v *Message) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Message) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2929,9 +2959,9 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -2940,13 +2970,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	switch v.Body.Type {
 	case Call:
 		if len(v.Body.Call.Cred.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body"))
 		}
 		if len(v.Body.Call.Verf.Body) > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body"))
 		}
 		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Body.Call.Cred.Body))+xdr.Padded(len(v.Body.Call.Verf.Body))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Call.RPCVers)
@@ -2966,10 +2996,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Body.Reply.Stat {
 		case Accepted:
 			if len(v.Body.Reply.Accepted.Verf.Body) > 400 {
-				return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body"))
 			}
 			if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
@@ -2983,7 +3013,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			case Success:
 			case ProgMismatch:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Body.Reply.Accepted.Data.MismatchInfo.Low)
@@ -2991,12 +3021,12 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 8
 			default:
 				if !v.Body.Reply.Accepted.Data.Stat.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat"))
 				}
 			}
 		case Denied:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
@@ -3005,7 +3035,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			switch v.Body.Reply.Rejected.Stat {
 			case RPCMismatch:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Body.Reply.Rejected.MismatchInfo.Low)
@@ -3013,27 +3043,27 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 8
 			case AuthError:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Reply.Rejected.AuthStat))
 				off += 4
 			default:
 				if !v.Body.Reply.Rejected.Stat.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
 			}
 		default:
 			if !v.Body.Reply.Stat.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
 		}
 	default:
 		if !v.Body.Type.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
 	}
 	return off, nil
 }
@@ -3349,18 +3379,20 @@ func (v *AuthSysParms) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3409,15 +3441,15 @@ func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MachineName) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName"))
 	}
 	if len(v.Gids) > 16 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids"))
 	}
 	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Stamp)
@@ -3432,7 +3464,7 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	s := v.Gids
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4

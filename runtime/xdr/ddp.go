@@ -48,7 +48,7 @@ type Reduction struct {
 func (e *Encoder) Reduce(r Reduction, base uint64) {
 	e.reduce = r
 	e.base = base
-	e.start = len(e.buf)
+	e.start = e.Off
 	e.dropItems()
 }
 
@@ -95,7 +95,7 @@ func (e *Encoder) Gather(dst [][]byte) [][]byte {
 	at := e.start
 	for _, it := range e.items {
 		if it.Inline > at {
-			dst = append(dst, e.buf[at:it.Inline])
+			dst = append(dst, e.Buf[at:it.Inline])
 			at = it.Inline
 		}
 		dst = append(dst, it.Data)
@@ -103,8 +103,8 @@ func (e *Encoder) Gather(dst [][]byte) [][]byte {
 			dst = append(dst, zeros[:n:n])
 		}
 	}
-	if at < len(e.buf) {
-		dst = append(dst, e.buf[at:])
+	if at < e.Off {
+		dst = append(dst, e.Buf[at:e.Off])
 	}
 	return dst
 }

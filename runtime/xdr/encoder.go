@@ -5,10 +5,17 @@ import (
 	"slices"
 )
 
+// output is what an Encoder writes. Like the input of a Decoder it has names, so that
+// EncodeXDR can be inlined.
+type output struct {
+	Buf []byte // for generated code: the buffer up to its capacity
+	Off int    // for generated code: where the output ends in it
+}
+
 // Encoder collects encoded values in a buffer. The zero Encoder is ready and
 // allocates its own; it is not for concurrent use.
 type Encoder struct {
-	buf    []byte
+	output
 	start  int // length of buf at Reset: where the stream begins
 	noGrow bool
 
@@ -29,7 +36,7 @@ func NewEncoder(buf []byte) *Encoder {
 // Reset makes e append to buf, forgets earlier output and items, and keeps
 // its settings. The bytes already in buf stay as they are.
 func (e *Encoder) Reset(buf []byte) {
-	e.buf = buf
+	e.Buf, e.Off = buf[:cap(buf)], len(buf)
 	e.start = len(buf)
 	if len(e.items) != 0 {
 		e.dropItems()
@@ -48,13 +55,13 @@ func (e *Encoder) NoGrow(on bool) { e.noGrow = on }
 
 // Bytes returns all output, the buffer's first bytes included. It is valid
 // until the next write or Reset.
-func (e *Encoder) Bytes() []byte { return e.buf }
+func (e *Encoder) Bytes() []byte { return e.Buf[:e.Off] }
 
 // Len returns how many bytes have been encoded since Reset.
-func (e *Encoder) Len() int { return len(e.buf) - e.start }
+func (e *Encoder) Len() int { return e.Off - e.start }
 
 // Fits reports whether n more bytes fit the buffer as it is. For generated code.
-func (e *Encoder) Fits(n int) bool { return n <= cap(e.buf)-len(e.buf) }
+func (e *Encoder) Fits(n int) bool { return n <= len(e.Buf)-e.Off }
 
 // More makes room for n bytes where err says that the buffer was full; any other
 // error it returns. For generated code.
@@ -75,18 +82,19 @@ func Full() *Error { return errFull }
 // Grow makes room for n more bytes. For generated code.
 func (e *Encoder) Grow(n int) *Error {
 	if e.noGrow {
-		return Fail(CodeBuffer, len(e.buf), uint64(n), uint64(cap(e.buf)-len(e.buf)), "")
+		return Fail(CodeBuffer, e.Off, uint64(n), uint64(len(e.Buf)-e.Off), "")
 	}
-	e.buf = slices.Grow(e.buf, n)
+	b := slices.Grow(e.Buf[:e.Off], n)
+	e.Buf = b[:cap(b)]
 	return nil
 }
 
-// Output returns the buffer up to its capacity, and where to go on in it. For
-// generated code.
-func (e *Encoder) Output() ([]byte, int) { return e.buf[:cap(e.buf)], len(e.buf) }
+// Output returns the buffer up to its capacity, and where to go on in it, for an
+// encoder written by hand.
+func (e *Encoder) Output() ([]byte, int) { return e.Buf, e.Off }
 
-// End makes the bytes up to off part of the output. For generated code.
-func (e *Encoder) End(off int) { e.buf = e.buf[:off] }
+// End makes the bytes up to off part of the output.
+func (e *Encoder) End(off int) { e.Off = off }
 
 // Grow returns b extended by n bytes of undefined content. For generated code.
 func Grow(b []byte, n int) []byte {

@@ -216,18 +216,20 @@ func (v *Status) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Status) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -276,12 +278,12 @@ func (v *Status) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Status:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Status:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -352,18 +354,20 @@ func (v *Type) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Type) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Type) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Type) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -412,12 +416,12 @@ func (v *Type) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Type:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Type:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -462,18 +466,20 @@ func (v *Device) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Device) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Device) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Device) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -522,9 +528,9 @@ func (v *Device) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.MajorNo)
@@ -566,18 +572,20 @@ func (v *Time) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Time) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -626,9 +634,9 @@ func (v *Time) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Seconds)
@@ -670,18 +678,20 @@ func (v *Attr) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Attr) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Attr) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Attr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -730,12 +740,12 @@ func (v *Attr) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Type.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type"))
 	}
 	if xdr.Lacks(b, off, 84) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+84 : off+84]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -831,18 +841,20 @@ func (v *OptAttr) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OptAttr) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OptAttr) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OptAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -891,13 +903,13 @@ func (v *OptAttr) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.Present {
 		if !v.Attr.Type.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type"))
 		}
 		if xdr.Lacks(b, off, 88) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+88 : off+88]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
@@ -921,7 +933,7 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 88
 	} else {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Present))
 		off += 4
@@ -1020,18 +1032,20 @@ func (v *Handle) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Handle) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1080,12 +1094,12 @@ func (v *Handle) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "dirplus.Handle:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "dirplus.Handle:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -1150,18 +1164,20 @@ func (v *OptHandle) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OptHandle) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OptHandle) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OptHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1210,13 +1226,13 @@ func (v *OptHandle) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.Present {
 		if len(v.Handle) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Handle))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
@@ -1225,7 +1241,7 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Handle)
 	} else {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Present))
 		off += 4
@@ -1325,18 +1341,20 @@ func (v *Entry) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Entry) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Entry) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1385,13 +1403,13 @@ func (v *Entry) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if len(v.Name) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name"))
 	}
 	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.ID)
@@ -1400,15 +1418,15 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off = xdr.PutOpaque(b, off, v.Name)
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Cookie)
 	off += 8
-	if off, err = v.Attr.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "dirplus.Entry:Attr")
+	if off, err = v.Attr.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "dirplus.Entry:Attr"))
 	}
 	if v.Handle.Present {
 		if len(v.Handle.Handle) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Handle.Handle))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
@@ -1417,7 +1435,7 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Handle.Handle)
 	} else {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Handle.Present))
 		off += 4
@@ -1590,18 +1608,20 @@ func (v *Listing) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Listing) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Listing) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Listing) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1650,13 +1670,13 @@ func (v *Listing) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.DirAttr.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "dirplus.Listing:DirAttr")
+func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.DirAttr.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "dirplus.Listing:DirAttr"))
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	*(*[8]byte)(b[off : off+8 : off+8]) = v.Verifier
 	off += 8
@@ -1664,10 +1684,10 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Name) > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Listing:Entries[].Name", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Listing:Entries[].Name", i))
 		}
 		if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1677,15 +1697,15 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, p.Name)
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], p.Cookie)
 		off += 8
-		if off, err = p.Attr.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "dirplus.Listing:Entries[].Attr", i)
+		if off, err = p.Attr.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "dirplus.Listing:Entries[].Attr", i))
 		}
 		if p.Handle.Present {
 			if len(p.Handle.Handle) > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i))
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
@@ -1694,14 +1714,14 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, p.Handle.Handle)
 		} else {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(p.Handle.Present))
 			off += 4
 		}
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -1965,18 +1985,20 @@ func (v *Reply) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Reply) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Reply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2025,20 +2047,20 @@ func (v *Reply) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	switch v.Status {
 	case StatusOK:
-		if off, err = v.Listing.DirAttr.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "dirplus.Reply:Listing.DirAttr")
+		if off, err = v.Listing.DirAttr.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "dirplus.Reply:Listing.DirAttr"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		*(*[8]byte)(b[off : off+8 : off+8]) = v.Listing.Verifier
 		off += 8
@@ -2046,10 +2068,10 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		for i := range s {
 			p := &s[i]
 			if len(p.Name) > 255 {
-				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Reply:Listing.Entries[].Name", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Reply:Listing.Entries[].Name", i))
 			}
 			if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2059,15 +2081,15 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, p.Name)
 			binary.BigEndian.PutUint64(b[off:off+8:off+8], p.Cookie)
 			off += 8
-			if off, err = p.Attr.PutXDR(e, b, off); err != nil {
-				return 0, xdr.In(err, "dirplus.Reply:Listing.Entries[].Attr", i)
+			if off, err = p.Attr.PutXDR(nil, b, off); err != nil {
+				return v.failXDR(e, xdr.In(err, "dirplus.Reply:Listing.Entries[].Attr", i))
 			}
 			if p.Handle.Present {
 				if len(p.Handle.Handle) > 64 {
-					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i))
 				}
 				if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
@@ -2076,14 +2098,14 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off = xdr.PutOpaque(b, off, p.Handle.Handle)
 			} else {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(p.Handle.Present))
 				off += 4
 			}
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -2091,10 +2113,10 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status"))
 		}
-		if off, err = v.DirAttr.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "dirplus.Reply:DirAttr")
+		if off, err = v.DirAttr.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "dirplus.Reply:DirAttr"))
 		}
 	}
 	return off, nil
@@ -2400,18 +2422,20 @@ func (v *Blob) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Blob) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Blob) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Blob) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2460,12 +2484,12 @@ func (v *Blob) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "dirplus.Blob:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "dirplus.Blob:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4

@@ -436,18 +436,20 @@ func (v *Hash) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Hash) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Hash) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Hash) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -496,9 +498,9 @@ func (v *Hash) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	*(*[32]byte)(b[off : off+32 : off+32]) = *v
 	off += 32
@@ -537,18 +539,20 @@ func (v *Signature) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Signature) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Signature) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Signature) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -597,12 +601,12 @@ func (v *Signature) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Signature) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Signature) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "envelope.Signature:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "envelope.Signature:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -669,18 +673,20 @@ func (v *Text) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Text) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Text) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Text) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -729,12 +735,12 @@ func (v *Text) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Text) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Text) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 28 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 28, "envelope.Text:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 28, "envelope.Text:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -794,18 +800,20 @@ func (v *Amount) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Amount) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Amount) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Amount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -854,9 +862,9 @@ func (v *Amount) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(*v)))
 	off += 8
@@ -911,18 +919,20 @@ func (v *KeyKind) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *KeyKind) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *KeyKind) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *KeyKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -971,12 +981,12 @@ func (v *KeyKind) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.KeyKind:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.KeyKind:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1021,18 +1031,20 @@ func (v *TaggedKey) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *TaggedKey) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *TaggedKey) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *TaggedKey) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1081,9 +1093,9 @@ func (v *TaggedKey) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+40 : off+40]
 	binary.BigEndian.PutUint64(w[0:8], v.Tag)
@@ -1134,18 +1146,20 @@ func (v *Account) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Account) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Account) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Account) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1194,11 +1208,11 @@ func (v *Account) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Kind {
 	case KeyKindPlain:
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -1206,7 +1220,7 @@ func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 36
 	case KeyKindHashed:
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -1214,7 +1228,7 @@ func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 36
 	case KeyKindTagged:
 		if xdr.Lacks(b, off, 44) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+44 : off+44]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -1223,9 +1237,9 @@ func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 44
 	default:
 		if !v.Kind.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind"))
 	}
 	return off, nil
 }
@@ -1347,18 +1361,20 @@ func (v *AssetKind) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *AssetKind) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *AssetKind) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *AssetKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1407,12 +1423,12 @@ func (v *AssetKind) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.AssetKind:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.AssetKind:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1459,18 +1475,20 @@ func (v *ShortAsset) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ShortAsset) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ShortAsset) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ShortAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1519,15 +1537,15 @@ func (v *ShortAsset) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	*(*[4]byte)(b[off : off+4 : off+4]) = v.Code
 	off += 4
-	if off, err = v.Issuer.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.ShortAsset:Issuer")
+	if off, err = v.Issuer.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.ShortAsset:Issuer"))
 	}
 	return off, nil
 }
@@ -1596,18 +1614,20 @@ func (v *LongAsset) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LongAsset) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *LongAsset) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *LongAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1656,15 +1676,15 @@ func (v *LongAsset) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	*(*[12]byte)(b[off : off+12 : off+12]) = v.Code
 	off += 12
-	if off, err = v.Issuer.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.LongAsset:Issuer")
+	if off, err = v.Issuer.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.LongAsset:Issuer"))
 	}
 	return off, nil
 }
@@ -1743,18 +1763,20 @@ func (v *Asset) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Asset) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Asset) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Asset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1803,45 +1825,45 @@ func (v *Asset) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	switch v.Kind {
 	case AssetKindNative:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 	case AssetKindShort:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		*(*[4]byte)(w[4:8]) = v.Small.Code
 		off += 8
-		if off, err = v.Small.Issuer.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Asset:Small.Issuer")
+		if off, err = v.Small.Issuer.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Asset:Small.Issuer"))
 		}
 	case AssetKindLong:
 		if v.Large == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Asset:Large")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Asset:Large"))
 		}
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		*(*[12]byte)(w[4:16]) = v.Large.Code
 		off += 16
-		if off, err = v.Large.Issuer.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Asset:Large.Issuer")
+		if off, err = v.Large.Issuer.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Asset:Large.Issuer"))
 		}
 	default:
 		if !v.Kind.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind"))
 	}
 	return off, nil
 }
@@ -2000,18 +2022,20 @@ func (v *Price) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Price) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Price) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Price) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2060,9 +2084,9 @@ func (v *Price) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Numerator))
@@ -2107,18 +2131,20 @@ func (v *Payment) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Payment) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Payment) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Payment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2167,16 +2193,16 @@ func (v *Payment) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Destination.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Payment:Destination")
+func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Payment:Destination"))
 	}
-	if off, err = v.Asset.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Payment:Asset")
+	if off, err = v.Asset.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Payment:Asset"))
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Amount)))
 	off += 8
@@ -2260,18 +2286,20 @@ func (v *PathPayment) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *PathPayment) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *PathPayment) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *PathPayment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2320,27 +2348,27 @@ func (v *PathPayment) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Send.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Send")
+func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Send.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Send"))
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Most)))
 	off += 8
-	if off, err = v.Destination.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Destination")
+	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Destination"))
 	}
-	if off, err = v.Receive.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Receive")
+	if off, err = v.Receive.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Receive"))
 	}
 	if len(v.Path) > 5 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Path)), 5, "envelope.PathPayment:Path")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Path)), 5, "envelope.PathPayment:Path"))
 	}
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Amount)))
@@ -2349,8 +2377,8 @@ func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	s := v.Path
 	for i := range s {
 		p := &s[i]
-		if off, err = p.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.PathPayment:Path[]", i)
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Path[]", i))
 		}
 	}
 	return off, nil
@@ -2478,18 +2506,20 @@ func (v *Offer) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Offer) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Offer) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Offer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2538,16 +2568,16 @@ func (v *Offer) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Selling.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Offer:Selling")
+func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Selling.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Offer:Selling"))
 	}
-	if off, err = v.Buying.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Offer:Buying")
+	if off, err = v.Buying.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Offer:Buying"))
 	}
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Amount)))
@@ -2612,18 +2642,20 @@ func (v *Signer) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Signer) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Signer) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Signer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2672,13 +2704,13 @@ func (v *Signer) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Key.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Signer:Key")
+func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Key.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Signer:Key"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Weight)
 	off += 4
@@ -2765,18 +2797,20 @@ func (v *Options) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Options) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Options) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Options) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2825,69 +2859,69 @@ func (v *Options) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Inflation.Present))
 	off += 4
 	if v.Inflation.Present {
-		if off, err = v.Inflation.Value.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Options:Inflation")
+		if off, err = v.Inflation.Value.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Options:Inflation"))
 		}
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.ClearFlags.Present))
 	off += 4
 	if v.ClearFlags.Present {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.ClearFlags.Value)
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.SetFlags.Present))
 	off += 4
 	if v.SetFlags.Present {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.SetFlags.Value)
 		off += 4
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Home.Present))
 	off += 4
 	if v.Home.Present {
 		if len(v.Home.Value) > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Home.Value)), 28, "envelope.Options:Home")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Home.Value)), 28, "envelope.Options:Home"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Home.Value))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Home.Value)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Home.Value)
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Signer.Present))
 	off += 4
 	if v.Signer.Present {
-		if off, err = v.Signer.Value.Key.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Options:Signer.Key")
+		if off, err = v.Signer.Value.Key.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Options:Signer.Key"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Signer.Value.Weight)
 		off += 4
@@ -3190,18 +3224,20 @@ func (v *Data) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Data) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Data) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Data) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3250,12 +3286,12 @@ func (v *Data) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Name) > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 64, "envelope.Data:Name")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 64, "envelope.Data:Name"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Name))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
@@ -3264,10 +3300,10 @@ func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off += 4
 	if v.Value.Present {
 		if len(v.Value.Value) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Value.Value)), 64, "envelope.Data:Value")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Value.Value)), 64, "envelope.Data:Value"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Value.Value))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Value.Value)))
 		off += 4
@@ -3417,18 +3453,20 @@ func (v *OperationKind) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OperationKind) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OperationKind) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OperationKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3477,12 +3515,12 @@ func (v *OperationKind) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.OperationKind:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.OperationKind:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3529,18 +3567,20 @@ func (v *Create) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Create) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Create) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Create) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3589,13 +3629,13 @@ func (v *Create) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Destination.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Create:Destination")
+func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Create:Destination"))
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Balance)))
 	off += 8
@@ -3728,18 +3768,20 @@ func (v *Body) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Body) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3788,71 +3830,71 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	switch v.Kind {
 	case OperationKindCreate:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
-		if off, err = v.Create.Destination.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Create.Destination")
+		if off, err = v.Create.Destination.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:Create.Destination"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Create.Balance)))
 		off += 8
 	case OperationKindPayment:
 		if v.Payment == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Payment")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Payment"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
-		if off, err = v.Payment.Destination.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Payment.Destination")
+		if off, err = v.Payment.Destination.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:Payment.Destination"))
 		}
-		if off, err = v.Payment.Asset.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Payment.Asset")
+		if off, err = v.Payment.Asset.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:Payment.Asset"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Payment.Amount)))
 		off += 8
 	case OperationKindPathPayment:
 		if v.PathPayment == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:PathPayment")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:PathPayment"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
-		if off, err = v.PathPayment.Send.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Send")
+		if off, err = v.PathPayment.Send.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Send"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.PathPayment.Most)))
 		off += 8
-		if off, err = v.PathPayment.Destination.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Destination")
+		if off, err = v.PathPayment.Destination.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Destination"))
 		}
-		if off, err = v.PathPayment.Receive.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Receive")
+		if off, err = v.PathPayment.Receive.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Receive"))
 		}
 		if len(v.PathPayment.Path) > 5 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.PathPayment.Path)), 5, "envelope.Body:PathPayment.Path")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.PathPayment.Path)), 5, "envelope.Body:PathPayment.Path"))
 		}
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.PathPayment.Amount)))
@@ -3861,27 +3903,27 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s := v.PathPayment.Path
 		for i := range s {
 			p := &s[i]
-			if off, err = p.PutXDR(e, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Body:PathPayment.Path[]", i)
+			if off, err = p.PutXDR(nil, b, off); err != nil {
+				return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Path[]", i))
 			}
 		}
 	case OperationKindOffer:
 		if v.Offer == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Offer")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Offer"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
-		if off, err = v.Offer.Selling.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Offer.Selling")
+		if off, err = v.Offer.Selling.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:Offer.Selling"))
 		}
-		if off, err = v.Offer.Buying.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Offer.Buying")
+		if off, err = v.Offer.Buying.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:Offer.Buying"))
 		}
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Offer.Amount)))
@@ -3891,96 +3933,96 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 	case OperationKindOptions:
 		if v.Options == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Options")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Options"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Options.Inflation.Present))
 		off += 8
 		if v.Options.Inflation.Present {
-			if off, err = v.Options.Inflation.Value.PutXDR(e, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Body:Options.Inflation")
+			if off, err = v.Options.Inflation.Value.PutXDR(nil, b, off); err != nil {
+				return v.failXDR(e, xdr.In(err, "envelope.Body:Options.Inflation"))
 			}
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.ClearFlags.Present))
 		off += 4
 		if v.Options.ClearFlags.Present {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Options.ClearFlags.Value)
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.SetFlags.Present))
 		off += 4
 		if v.Options.SetFlags.Present {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Options.SetFlags.Value)
 			off += 4
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.Home.Present))
 		off += 4
 		if v.Options.Home.Present {
 			if len(v.Options.Home.Value) > 28 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Options.Home.Value)), 28, "envelope.Body:Options.Home")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Options.Home.Value)), 28, "envelope.Body:Options.Home"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Options.Home.Value))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Options.Home.Value)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Options.Home.Value)
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.Signer.Present))
 		off += 4
 		if v.Options.Signer.Present {
-			if off, err = v.Options.Signer.Value.Key.PutXDR(e, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Body:Options.Signer.Key")
+			if off, err = v.Options.Signer.Value.Key.PutXDR(nil, b, off); err != nil {
+				return v.failXDR(e, xdr.In(err, "envelope.Body:Options.Signer.Key"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Options.Signer.Value.Weight)
 			off += 4
 		}
 	case OperationKindMerge:
 		if v.MergeInto == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:MergeInto")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:MergeInto"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
-		if off, err = v.MergeInto.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:MergeInto")
+		if off, err = v.MergeInto.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Body:MergeInto"))
 		}
 	case OperationKindData:
 		if v.Data == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Data")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Data"))
 		}
 		if len(v.Data.Name) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name"))
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Data.Name))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -3991,10 +4033,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 4
 		if v.Data.Value.Present {
 			if len(v.Data.Value.Value) > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Value.Value)), 64, "envelope.Body:Data.Value")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Value.Value)), 64, "envelope.Body:Data.Value"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Data.Value.Value))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data.Value.Value)))
 			off += 4
@@ -4002,7 +4044,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		}
 	case OperationKindBump:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -4010,9 +4052,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 12
 	default:
 		if !v.Kind.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind"))
 	}
 	return off, nil
 }
@@ -4741,18 +4783,20 @@ func (v *Operation) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Operation) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Operation) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Operation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4801,20 +4845,20 @@ func (v *Operation) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Source.Present))
 	off += 4
 	if v.Source.Present {
-		if off, err = v.Source.Value.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Operation:Source")
+		if off, err = v.Source.Value.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Operation:Source"))
 		}
 	}
-	if off, err = v.Body.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Operation:Body")
+	if off, err = v.Body.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Operation:Body"))
 	}
 	return off, nil
 }
@@ -4928,18 +4972,20 @@ func (v *MemoKind) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *MemoKind) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *MemoKind) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *MemoKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4988,12 +5034,12 @@ func (v *MemoKind) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.MemoKind:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.MemoKind:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -5049,18 +5095,20 @@ func (v *Memo) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Memo) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Memo) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Memo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5109,20 +5157,20 @@ func (v *Memo) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Kind {
 	case MemoKindNone:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 	case MemoKindText:
 		if len(v.Text) > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Text)), 28, "envelope.Memo:Text")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Text)), 28, "envelope.Memo:Text"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Text))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -5131,7 +5179,7 @@ func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Text)
 	case MemoKindID:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -5139,7 +5187,7 @@ func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 12
 	case MemoKindHash:
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -5147,9 +5195,9 @@ func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 36
 	default:
 		if !v.Kind.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind"))
 	}
 	return off, nil
 }
@@ -5281,18 +5329,20 @@ func (v *Bounds) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Bounds) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Bounds) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Bounds) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5341,9 +5391,9 @@ func (v *Bounds) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint64(w[0:8], v.Earliest)
@@ -5352,7 +5402,7 @@ func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	off += 20
 	if v.Ledger.Present {
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Ledger.Value))
 		off += 8
@@ -5446,18 +5496,20 @@ func (v *Transaction) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Transaction) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Transaction) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Transaction) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5506,13 +5558,13 @@ func (v *Transaction) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Source.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Transaction:Source")
+func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Source.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Transaction:Source"))
 	}
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Fee)
@@ -5521,7 +5573,7 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	off += 16
 	if v.Bounds.Present {
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint64(w[0:8], v.Bounds.Value.Earliest)
@@ -5530,7 +5582,7 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 20
 		if v.Bounds.Value.Ledger.Present {
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Bounds.Value.Ledger.Value))
 			off += 8
@@ -5539,16 +5591,16 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	switch v.Memo.Kind {
 	case MemoKindNone:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Memo.Kind))
 		off += 4
 	case MemoKindText:
 		if len(v.Memo.Text) > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Memo.Text))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
@@ -5557,7 +5609,7 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off = xdr.PutOpaque(b, off, v.Memo.Text)
 	case MemoKindID:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
@@ -5565,7 +5617,7 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 12
 	case MemoKindHash:
 		if xdr.Lacks(b, off, 36) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
@@ -5573,23 +5625,23 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 36
 	default:
 		if !v.Memo.Kind.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind"))
 	}
 	if len(v.Operations) > 100 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Operations)), 100, "envelope.Transaction:Operations")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Operations)), 100, "envelope.Transaction:Operations"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Operations)))
 	off += 4
 	s := v.Operations
 	for i := range s {
 		p := &s[i]
-		if off, err = p.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Transaction:Operations[]", i)
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Transaction:Operations[]", i))
 		}
 	}
 	return off, nil
@@ -5857,18 +5909,20 @@ func (v *Decorated) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Decorated) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Decorated) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Decorated) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5917,12 +5971,12 @@ func (v *Decorated) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Signature) > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Signature)), 64, "envelope.Decorated:Signature")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Signature)), 64, "envelope.Decorated:Signature"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Signature))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	*(*[4]byte)(w[0:4]) = v.Hint
@@ -5994,18 +6048,20 @@ func (v *Signed) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Signed) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Signed) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Signed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6054,16 +6110,16 @@ func (v *Signed) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Transaction.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Signed:Transaction")
+func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Transaction.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Signed:Transaction"))
 	}
 	if len(v.Signatures) > 20 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Signed:Signatures")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Signed:Signatures"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Signatures)))
 	off += 4
@@ -6071,10 +6127,10 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Signature) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Signed:Signatures[].Signature", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Signed:Signatures[].Signature", i))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		*(*[4]byte)(w[0:4]) = p.Hint
@@ -6187,18 +6243,20 @@ func (v *Bumped) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Bumped) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Bumped) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Bumped) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6247,24 +6305,24 @@ func (v *Bumped) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if off, err = v.Payer.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Bumped:Payer")
+func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
+	if off, err = v.Payer.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Bumped:Payer"))
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Fee))
 	off += 8
-	if off, err = v.Inner.PutXDR(e, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Bumped:Inner")
+	if off, err = v.Inner.PutXDR(nil, b, off); err != nil {
+		return v.failXDR(e, xdr.In(err, "envelope.Bumped:Inner"))
 	}
 	if len(v.Signatures) > 20 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Bumped:Signatures")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Bumped:Signatures"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Signatures)))
 	off += 4
@@ -6272,10 +6330,10 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Signature) > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Bumped:Signatures[].Signature", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Bumped:Signatures[].Signature", i))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		*(*[4]byte)(w[0:4]) = p.Hint
@@ -6438,18 +6496,20 @@ func (v *Kind) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Kind) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Kind) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Kind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6498,12 +6558,12 @@ func (v *Kind) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.Kind:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.Kind:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -6555,18 +6615,20 @@ func (v *Envelope) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Envelope) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Envelope) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Envelope) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6615,27 +6677,27 @@ func (v *Envelope) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 	off += 4
 	switch v.Kind {
 	case KindPlain:
-		if off, err = v.Plain.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Plain")
+		if off, err = v.Plain.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Envelope:Plain"))
 		}
 	case KindFeeBump:
-		if off, err = v.Bumped.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Bumped")
+		if off, err = v.Bumped.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "envelope.Envelope:Bumped"))
 		}
 	default:
 		if !v.Kind.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind"))
 	}
 	return off, nil
 }

@@ -2599,18 +2599,20 @@ func (v *NFSFtype4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSFtype4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSFtype4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSFtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2659,12 +2661,12 @@ func (v *NFSFtype4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSFtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSFtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSFtype4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSFtype4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2854,18 +2856,20 @@ func (v *Nfsstat4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Nfsstat4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Nfsstat4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Nfsstat4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -2914,12 +2918,12 @@ func (v *Nfsstat4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Nfsstat4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Nfsstat4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Nfsstat4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Nfsstat4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2966,18 +2970,20 @@ func (v *Attrlist4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Attrlist4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Attrlist4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Attrlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3026,12 +3032,12 @@ func (v *Attrlist4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Attrlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Attrlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Attrlist4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Attrlist4:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -3087,18 +3093,20 @@ func (v *Bitmap4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Bitmap4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Bitmap4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Bitmap4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3147,19 +3155,19 @@ func (v *Bitmap4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Bitmap4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Bitmap4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -3214,18 +3222,20 @@ func (v *Changeid4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Changeid4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Changeid4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Changeid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3274,9 +3284,9 @@ func (v *Changeid4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Changeid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Changeid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -3313,18 +3323,20 @@ func (v *Clientid4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Clientid4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Clientid4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Clientid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3373,9 +3385,9 @@ func (v *Clientid4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Clientid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Clientid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -3412,18 +3424,20 @@ func (v *Count4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Count4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Count4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Count4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3472,9 +3486,9 @@ func (v *Count4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Count4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Count4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3511,18 +3525,20 @@ func (v *Length4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Length4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Length4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Length4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3571,9 +3587,9 @@ func (v *Length4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Length4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Length4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -3610,18 +3626,20 @@ func (v *Mode4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Mode4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Mode4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Mode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3670,9 +3688,9 @@ func (v *Mode4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Mode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Mode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3709,18 +3727,20 @@ func (v *NFSCookie4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSCookie4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSCookie4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSCookie4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3769,9 +3789,9 @@ func (v *NFSCookie4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSCookie4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSCookie4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -3810,18 +3830,20 @@ func (v *NFSFh4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSFh4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSFh4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSFh4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3870,12 +3892,12 @@ func (v *NFSFh4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSFh4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSFh4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 128, "nfs4.NFSFh4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 128, "nfs4.NFSFh4:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -3935,18 +3957,20 @@ func (v *NFSLease4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSLease4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSLease4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSLease4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -3995,9 +4019,9 @@ func (v *NFSLease4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSLease4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSLease4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -4034,18 +4058,20 @@ func (v *Offset4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Offset4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Offset4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Offset4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4094,9 +4120,9 @@ func (v *Offset4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Offset4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Offset4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -4133,18 +4159,20 @@ func (v *Qop4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Qop4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Qop4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Qop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4193,9 +4221,9 @@ func (v *Qop4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Qop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Qop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -4234,18 +4262,20 @@ func (v *SecOid4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SecOid4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *SecOid4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *SecOid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4294,12 +4324,12 @@ func (v *SecOid4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SecOid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *SecOid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.SecOid4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.SecOid4:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -4353,18 +4383,20 @@ func (v *Seqid4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Seqid4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Seqid4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Seqid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4413,9 +4445,9 @@ func (v *Seqid4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Seqid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Seqid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -4454,18 +4486,20 @@ func (v *UTF8String) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *UTF8String) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4514,12 +4548,12 @@ func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.UTF8String:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.UTF8String:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -4575,18 +4609,20 @@ func (v *Linktext4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Linktext4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Linktext4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Linktext4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4635,12 +4671,12 @@ func (v *Linktext4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Linktext4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Linktext4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Linktext4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Linktext4:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -4699,18 +4735,20 @@ func (v *Pathname4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Pathname4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Pathname4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Pathname4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4759,22 +4797,22 @@ func (v *Pathname4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Pathname4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Pathname4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
 		if uint64(len(s[i])) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.Pathname4:[]", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.Pathname4:[]", i))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
@@ -4854,18 +4892,20 @@ func (v *NFSLockid4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSLockid4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSLockid4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSLockid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -4914,9 +4954,9 @@ func (v *NFSLockid4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSLockid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSLockid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -4953,18 +4993,20 @@ func (v *Verifier4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Verifier4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Verifier4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Verifier4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5013,9 +5055,9 @@ func (v *Verifier4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	*(*[8]byte)(b[off : off+8 : off+8]) = *v
 	off += 8
@@ -5052,18 +5094,20 @@ func (v *Nfstime4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Nfstime4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Nfstime4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Nfstime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5112,9 +5156,9 @@ func (v *Nfstime4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Nfstime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Nfstime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Seconds))
@@ -5172,18 +5216,20 @@ func (v *TimeHow4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *TimeHow4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *TimeHow4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *TimeHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5232,12 +5278,12 @@ func (v *TimeHow4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *TimeHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *TimeHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.TimeHow4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.TimeHow4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -5288,18 +5334,20 @@ func (v *Settime4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Settime4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Settime4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Settime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5348,11 +5396,11 @@ func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.SetIt {
 	case TimeHow4ClientTime4:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.SetIt))
@@ -5361,10 +5409,10 @@ func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 16
 	default:
 		if !v.SetIt.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.SetIt)), 0, "nfs4.Settime4:SetIt")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.SetIt)), 0, "nfs4.Settime4:SetIt"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.SetIt))
 		off += 4
@@ -5441,18 +5489,20 @@ func (v *Fsid4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fsid4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fsid4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fsid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5501,9 +5551,9 @@ func (v *Fsid4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fsid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fsid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint64(w[0:8], v.Major)
@@ -5554,18 +5604,20 @@ func (v *FsLocation4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *FsLocation4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *FsLocation4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *FsLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5614,42 +5666,42 @@ func (v *FsLocation4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Server)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Server)), math.MaxUint32, "nfs4.FsLocation4:Server")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Server)), math.MaxUint32, "nfs4.FsLocation4:Server"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Server)))
 	off += 4
 	s := v.Server
 	for i := range s {
 		if uint64(len(s[i])) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocation4:Server[]", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocation4:Server[]", i))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
 		off = xdr.PutOpaque(b, off, s[i])
 	}
 	if uint64(len(v.Rootpath)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rootpath)), math.MaxUint32, "nfs4.FsLocation4:Rootpath")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rootpath)), math.MaxUint32, "nfs4.FsLocation4:Rootpath"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rootpath)))
 	off += 4
 	s2 := v.Rootpath
 	for i2 := range s2 {
 		if uint64(len(s2[i2])) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs4.FsLocation4:Rootpath[]", i2)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs4.FsLocation4:Rootpath[]", i2))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
 		off += 4
@@ -5795,18 +5847,20 @@ func (v *FsLocations4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *FsLocations4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *FsLocations4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *FsLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -5855,32 +5909,32 @@ func (v *FsLocations4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.FsRoot)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.FsRoot)), math.MaxUint32, "nfs4.FsLocations4:FsRoot")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.FsRoot)), math.MaxUint32, "nfs4.FsLocations4:FsRoot"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FsRoot)))
 	off += 4
 	s := v.FsRoot
 	for i := range s {
 		if uint64(len(s[i])) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocations4:FsRoot[]", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocations4:FsRoot[]", i))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
 		off += 4
 		off = xdr.PutOpaque(b, off, s[i])
 	}
 	if uint64(len(v.Locations)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Locations)), math.MaxUint32, "nfs4.FsLocations4:Locations")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Locations)), math.MaxUint32, "nfs4.FsLocations4:Locations"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Locations)))
 	off += 4
@@ -5888,40 +5942,40 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	for i2 := range s2 {
 		p := &s2[i2]
 		if uint64(len(p.Server)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Server)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server", i2)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Server)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server", i2))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Server)))
 		off += 4
 		s3 := p.Server
 		for i3 := range s3 {
 			if uint64(len(s3[i3])) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server[]", i2, i3))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s3[i3])))
 			off += 4
 			off = xdr.PutOpaque(b, off, s3[i3])
 		}
 		if uint64(len(p.Rootpath)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Rootpath)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath", i2)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Rootpath)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath", i2))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Rootpath)))
 		off += 4
 		s4 := p.Rootpath
 		for i4 := range s4 {
 			if uint64(len(s4[i4])) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(s4[i4]))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s4[i4])))
 			off += 4
@@ -6126,18 +6180,20 @@ func (v *Acetype4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Acetype4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Acetype4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Acetype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6186,9 +6242,9 @@ func (v *Acetype4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Acetype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Acetype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -6225,18 +6281,20 @@ func (v *Aceflag4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Aceflag4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Aceflag4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Aceflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6285,9 +6343,9 @@ func (v *Aceflag4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Aceflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Aceflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -6324,18 +6382,20 @@ func (v *Acemask4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Acemask4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Acemask4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Acemask4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6384,9 +6444,9 @@ func (v *Acemask4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Acemask4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Acemask4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -6425,18 +6485,20 @@ func (v *Nfsace4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Nfsace4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Nfsace4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Nfsace4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6485,12 +6547,12 @@ func (v *Nfsace4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Nfsace4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Nfsace4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Who)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Who)), math.MaxUint32, "nfs4.Nfsace4:Who")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Who)), math.MaxUint32, "nfs4.Nfsace4:Who"))
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Who))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -6556,18 +6618,20 @@ func (v *Specdata4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Specdata4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Specdata4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Specdata4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6616,9 +6680,9 @@ func (v *Specdata4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Specdata4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Specdata4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Specdata1)
@@ -6660,18 +6724,20 @@ func (v *Fattr4FhExpireType) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4FhExpireType) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4FhExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4FhExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6720,9 +6786,9 @@ func (v *Fattr4FhExpireType) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4FhExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4FhExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -6759,18 +6825,20 @@ func (v *Fattr4Size) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Size) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Size) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6819,9 +6887,9 @@ func (v *Fattr4Size) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -6858,18 +6926,20 @@ func (v *Fattr4LinkSupport) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4LinkSupport) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4LinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4LinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -6918,9 +6988,9 @@ func (v *Fattr4LinkSupport) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4LinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4LinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -6965,18 +7035,20 @@ func (v *Fattr4SymlinkSupport) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4SymlinkSupport) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4SymlinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4SymlinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7025,9 +7097,9 @@ func (v *Fattr4SymlinkSupport) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4SymlinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4SymlinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -7072,18 +7144,20 @@ func (v *Fattr4NamedAttr) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4NamedAttr) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4NamedAttr) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4NamedAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7132,9 +7206,9 @@ func (v *Fattr4NamedAttr) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4NamedAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4NamedAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -7179,18 +7253,20 @@ func (v *Fattr4UniqueHandles) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4UniqueHandles) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4UniqueHandles) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4UniqueHandles) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7239,9 +7315,9 @@ func (v *Fattr4UniqueHandles) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4UniqueHandles) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4UniqueHandles) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -7291,18 +7367,20 @@ func (v *Fattr4ACL) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4ACL) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4ACL) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4ACL) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7351,12 +7429,12 @@ func (v *Fattr4ACL) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Fattr4ACL:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Fattr4ACL:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -7364,10 +7442,10 @@ func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Who)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Who)), math.MaxUint32, "nfs4.Fattr4ACL:[].Who", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Who)), math.MaxUint32, "nfs4.Fattr4ACL:[].Who", i))
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(p.Who))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Type))
@@ -7457,18 +7535,20 @@ func (v *Fattr4Aclsupport) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Aclsupport) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Aclsupport) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Aclsupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7517,9 +7597,9 @@ func (v *Fattr4Aclsupport) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Aclsupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Aclsupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -7556,18 +7636,20 @@ func (v *Fattr4Archive) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Archive) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Archive) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Archive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7616,9 +7698,9 @@ func (v *Fattr4Archive) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Archive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Archive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -7663,18 +7745,20 @@ func (v *Fattr4Cansettime) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Cansettime) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Cansettime) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Cansettime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7723,9 +7807,9 @@ func (v *Fattr4Cansettime) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Cansettime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Cansettime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -7770,18 +7854,20 @@ func (v *Fattr4CaseInsensitive) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4CaseInsensitive) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4CaseInsensitive) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4CaseInsensitive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7830,9 +7916,9 @@ func (v *Fattr4CaseInsensitive) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4CaseInsensitive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4CaseInsensitive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -7877,18 +7963,20 @@ func (v *Fattr4CasePreserving) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4CasePreserving) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4CasePreserving) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4CasePreserving) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -7937,9 +8025,9 @@ func (v *Fattr4CasePreserving) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4CasePreserving) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4CasePreserving) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -7984,18 +8072,20 @@ func (v *Fattr4ChownRestricted) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4ChownRestricted) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4ChownRestricted) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4ChownRestricted) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8044,9 +8134,9 @@ func (v *Fattr4ChownRestricted) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4ChownRestricted) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4ChownRestricted) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -8091,18 +8181,20 @@ func (v *Fattr4Fileid) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Fileid) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Fileid) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Fileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8151,9 +8243,9 @@ func (v *Fattr4Fileid) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Fileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Fileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -8190,18 +8282,20 @@ func (v *Fattr4FilesAvail) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4FilesAvail) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4FilesAvail) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4FilesAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8250,9 +8344,9 @@ func (v *Fattr4FilesAvail) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4FilesAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4FilesAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -8289,18 +8383,20 @@ func (v *Fattr4FilesFree) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4FilesFree) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4FilesFree) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4FilesFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8349,9 +8445,9 @@ func (v *Fattr4FilesFree) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4FilesFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4FilesFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -8388,18 +8484,20 @@ func (v *Fattr4FilesTotal) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4FilesTotal) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4FilesTotal) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4FilesTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8448,9 +8546,9 @@ func (v *Fattr4FilesTotal) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4FilesTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4FilesTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -8487,18 +8585,20 @@ func (v *Fattr4Hidden) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Hidden) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Hidden) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Hidden) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8547,9 +8647,9 @@ func (v *Fattr4Hidden) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Hidden) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Hidden) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -8594,18 +8694,20 @@ func (v *Fattr4Homogeneous) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Homogeneous) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Homogeneous) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Homogeneous) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8654,9 +8756,9 @@ func (v *Fattr4Homogeneous) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Homogeneous) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Homogeneous) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -8701,18 +8803,20 @@ func (v *Fattr4Maxfilesize) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Maxfilesize) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Maxfilesize) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Maxfilesize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8761,9 +8865,9 @@ func (v *Fattr4Maxfilesize) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Maxfilesize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Maxfilesize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -8800,18 +8904,20 @@ func (v *Fattr4Maxlink) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Maxlink) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Maxlink) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Maxlink) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8860,9 +8966,9 @@ func (v *Fattr4Maxlink) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Maxlink) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Maxlink) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -8899,18 +9005,20 @@ func (v *Fattr4Maxname) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Maxname) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Maxname) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Maxname) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -8959,9 +9067,9 @@ func (v *Fattr4Maxname) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Maxname) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Maxname) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -8998,18 +9106,20 @@ func (v *Fattr4Maxread) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Maxread) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Maxread) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Maxread) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9058,9 +9168,9 @@ func (v *Fattr4Maxread) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Maxread) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Maxread) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9097,18 +9207,20 @@ func (v *Fattr4Maxwrite) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Maxwrite) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Maxwrite) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Maxwrite) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9157,9 +9269,9 @@ func (v *Fattr4Maxwrite) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Maxwrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Maxwrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9196,18 +9308,20 @@ func (v *Fattr4MountedOnFileid) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4MountedOnFileid) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4MountedOnFileid) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4MountedOnFileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9256,9 +9370,9 @@ func (v *Fattr4MountedOnFileid) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4MountedOnFileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4MountedOnFileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9295,18 +9409,20 @@ func (v *Fattr4NoTrunc) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4NoTrunc) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4NoTrunc) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4NoTrunc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9355,9 +9471,9 @@ func (v *Fattr4NoTrunc) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4NoTrunc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4NoTrunc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -9402,18 +9518,20 @@ func (v *Fattr4Numlinks) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4Numlinks) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4Numlinks) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4Numlinks) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9462,9 +9580,9 @@ func (v *Fattr4Numlinks) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4Numlinks) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4Numlinks) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -9501,18 +9619,20 @@ func (v *Fattr4QuotaAvailHard) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4QuotaAvailHard) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4QuotaAvailHard) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4QuotaAvailHard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9561,9 +9681,9 @@ func (v *Fattr4QuotaAvailHard) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4QuotaAvailHard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4QuotaAvailHard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9600,18 +9720,20 @@ func (v *Fattr4QuotaAvailSoft) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4QuotaAvailSoft) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4QuotaAvailSoft) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4QuotaAvailSoft) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9660,9 +9782,9 @@ func (v *Fattr4QuotaAvailSoft) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4QuotaAvailSoft) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4QuotaAvailSoft) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9699,18 +9821,20 @@ func (v *Fattr4QuotaUsed) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4QuotaUsed) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4QuotaUsed) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4QuotaUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9759,9 +9883,9 @@ func (v *Fattr4QuotaUsed) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4QuotaUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4QuotaUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9798,18 +9922,20 @@ func (v *Fattr4SpaceAvail) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4SpaceAvail) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4SpaceAvail) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4SpaceAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9858,9 +9984,9 @@ func (v *Fattr4SpaceAvail) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4SpaceAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4SpaceAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9897,18 +10023,20 @@ func (v *Fattr4SpaceFree) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4SpaceFree) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4SpaceFree) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4SpaceFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -9957,9 +10085,9 @@ func (v *Fattr4SpaceFree) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4SpaceFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4SpaceFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -9996,18 +10124,20 @@ func (v *Fattr4SpaceTotal) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4SpaceTotal) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4SpaceTotal) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4SpaceTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10056,9 +10186,9 @@ func (v *Fattr4SpaceTotal) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4SpaceTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4SpaceTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -10095,18 +10225,20 @@ func (v *Fattr4SpaceUsed) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4SpaceUsed) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4SpaceUsed) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4SpaceUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10155,9 +10287,9 @@ func (v *Fattr4SpaceUsed) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4SpaceUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4SpaceUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
@@ -10194,18 +10326,20 @@ func (v *Fattr4System) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4System) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4System) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4System) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10254,9 +10388,9 @@ func (v *Fattr4System) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4System) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4System) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -10304,18 +10438,20 @@ func (v *Fattr4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Fattr4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Fattr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10364,28 +10500,28 @@ func (v *Fattr4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrmask)), math.MaxUint32, "nfs4.Fattr4:Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrmask)), math.MaxUint32, "nfs4.Fattr4:Attrmask"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrmask)))
 	off += 4
 	s := v.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrVals)), math.MaxUint32, "nfs4.Fattr4:AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrVals)), math.MaxUint32, "nfs4.Fattr4:AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrVals)))
 	off += 4
@@ -10466,18 +10602,20 @@ func (v *ChangeInfo4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ChangeInfo4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ChangeInfo4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ChangeInfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10526,9 +10664,9 @@ func (v *ChangeInfo4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ChangeInfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ChangeInfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Atomic))
@@ -10585,18 +10723,20 @@ func (v *Clientaddr4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Clientaddr4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Clientaddr4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Clientaddr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10645,15 +10785,15 @@ func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.RNetid)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.RNetid)), math.MaxUint32, "nfs4.Clientaddr4:RNetid")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.RNetid)), math.MaxUint32, "nfs4.Clientaddr4:RNetid"))
 	}
 	if uint64(len(v.RAddr)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.RNetid))+4, uint64(len(v.RAddr)), math.MaxUint32, "nfs4.Clientaddr4:RAddr")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.RNetid))+4, uint64(len(v.RAddr)), math.MaxUint32, "nfs4.Clientaddr4:RAddr"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.RNetid))+xdr.Padded(len(v.RAddr))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.RNetid)))
 	off += 4
@@ -10739,18 +10879,20 @@ func (v *CbClient4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbClient4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbClient4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbClient4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10799,15 +10941,15 @@ func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.CbLocation.RNetid)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.CbLocation.RNetid)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RNetid")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.CbLocation.RNetid)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RNetid"))
 	}
 	if uint64(len(v.CbLocation.RAddr)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.CbLocation.RNetid))+8, uint64(len(v.CbLocation.RAddr)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RAddr")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.CbLocation.RNetid))+8, uint64(len(v.CbLocation.RAddr)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RAddr"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.CbLocation.RNetid))+xdr.Padded(len(v.CbLocation.RAddr))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.CbProgram)
@@ -10895,18 +11037,20 @@ func (v *Stateid4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Stateid4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Stateid4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Stateid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -10955,9 +11099,9 @@ func (v *Stateid4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Stateid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Stateid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Seqid)
@@ -11001,18 +11145,20 @@ func (v *NFSClientID4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSClientID4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSClientID4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSClientID4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11061,12 +11207,12 @@ func (v *NFSClientID4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.ID) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.ID)), 1024, "nfs4.NFSClientID4:ID")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.ID)), 1024, "nfs4.NFSClientID4:ID"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.ID))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	*(*[8]byte)(w[0:8]) = v.Verifier
@@ -11134,18 +11280,20 @@ func (v *OpenOwner4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenOwner4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11194,12 +11342,12 @@ func (v *OpenOwner4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.OpenOwner4:Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.OpenOwner4:Owner"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
@@ -11267,18 +11415,20 @@ func (v *LockOwner4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LockOwner4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *LockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *LockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11327,12 +11477,12 @@ func (v *LockOwner4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *LockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.LockOwner4:Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.LockOwner4:Owner"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
@@ -11418,18 +11568,20 @@ func (v *NFSLockType4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSLockType4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSLockType4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSLockType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11478,12 +11630,12 @@ func (v *NFSLockType4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSLockType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSLockType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSLockType4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSLockType4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -11528,18 +11680,20 @@ func (v *Access4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Access4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Access4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Access4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11588,9 +11742,9 @@ func (v *Access4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Access)
 	off += 4
@@ -11627,18 +11781,20 @@ func (v *Access4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Access4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Access4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Access4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11687,9 +11843,9 @@ func (v *Access4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Access4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Supported)
@@ -11737,18 +11893,20 @@ func (v *Access4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Access4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Access4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Access4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11797,11 +11955,11 @@ func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -11810,10 +11968,10 @@ func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 12
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Access4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Access4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -11890,18 +12048,20 @@ func (v *Close4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Close4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Close4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Close4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -11950,9 +12110,9 @@ func (v *Close4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Seqid))
@@ -12002,18 +12162,20 @@ func (v *Close4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Close4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Close4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Close4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -12062,11 +12224,11 @@ func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -12075,10 +12237,10 @@ func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 20
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Close4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Close4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -12155,18 +12317,20 @@ func (v *Commit4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Commit4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -12215,9 +12379,9 @@ func (v *Commit4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Commit4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Offset))
@@ -12259,18 +12423,20 @@ func (v *Commit4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Commit4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Commit4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Commit4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -12319,9 +12485,9 @@ func (v *Commit4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	*(*[8]byte)(b[off : off+8 : off+8]) = v.Writeverf
 	off += 8
@@ -12364,18 +12530,20 @@ func (v *Commit4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Commit4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Commit4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Commit4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -12424,11 +12592,11 @@ func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -12436,10 +12604,10 @@ func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 12
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Commit4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Commit4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -12524,18 +12692,20 @@ func (v *Createtype4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Createtype4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Createtype4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Createtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -12584,14 +12754,14 @@ func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case NFSFtype4Lnk:
 		if uint64(len(v.Linkdata)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Linkdata)), math.MaxUint32, "nfs4.Createtype4:Linkdata")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Linkdata)), math.MaxUint32, "nfs4.Createtype4:Linkdata"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Linkdata))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -12600,7 +12770,7 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off = xdr.PutOpaque(b, off, v.Linkdata)
 	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -12609,16 +12779,16 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 12
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Type))
 		off += 4
 	default:
 		if !v.Type.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs4.Createtype4:Type")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs4.Createtype4:Type"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Type))
 		off += 4
@@ -12743,18 +12913,20 @@ func (v *Create4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Create4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Create4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Create4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -12803,14 +12975,14 @@ func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Objtype.Type {
 	case NFSFtype4Lnk:
 		if uint64(len(v.Objtype.Linkdata)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Objtype.Linkdata)), math.MaxUint32, "nfs4.Create4Args:Objtype.Linkdata")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Objtype.Linkdata)), math.MaxUint32, "nfs4.Create4Args:Objtype.Linkdata"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Objtype.Linkdata))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
@@ -12819,7 +12991,7 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off = xdr.PutOpaque(b, off, v.Objtype.Linkdata)
 	case NFSFtype4Blk, NFSFtype4Chr:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Objtype.Type))
@@ -12828,28 +13000,28 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 12
 	case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Objtype.Type))
 		off += 4
 	default:
 		if !v.Objtype.Type.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Objtype.Type)), 0, "nfs4.Create4Args:Objtype.Type")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Objtype.Type)), 0, "nfs4.Create4Args:Objtype.Type"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Objtype.Type))
 		off += 4
 	}
 	if uint64(len(v.Objname)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Create4Args:Objname")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Create4Args:Objname"))
 	}
 	if uint64(len(v.Createattrs.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Create4Args:Createattrs.Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Objname))+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Create4Args:Createattrs.Attrmask"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Objname))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Objname)))
 	off += 4
@@ -12859,16 +13031,16 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	s := v.Createattrs.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Create4Args:Createattrs.AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Create4Args:Createattrs.AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Createattrs.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.AttrVals)))
 	off += 4
@@ -13052,18 +13224,20 @@ func (v *Create4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Create4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Create4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Create4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -13112,12 +13286,12 @@ func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Create4Resok:Attrset")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Create4Resok:Attrset"))
 	}
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Cinfo.Atomic))
@@ -13128,7 +13302,7 @@ func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	s := v.Attrset
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -13204,18 +13378,20 @@ func (v *Create4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Create4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Create4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Create4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -13264,14 +13440,14 @@ func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Attrset)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Create4Res:Resok4.Attrset")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Create4Res:Resok4.Attrset"))
 		}
 		if xdr.Lacks(b, off, 28) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -13283,17 +13459,17 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		s := v.Resok4.Attrset
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Create4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Create4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -13398,18 +13574,20 @@ func (v *Delegpurge4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Delegpurge4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -13458,9 +13636,9 @@ func (v *Delegpurge4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Clientid))
 	off += 8
@@ -13497,18 +13675,20 @@ func (v *Delegpurge4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Delegpurge4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Delegpurge4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Delegpurge4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -13557,12 +13737,12 @@ func (v *Delegpurge4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegpurge4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegpurge4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -13607,18 +13787,20 @@ func (v *Delegreturn4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Delegreturn4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -13667,9 +13849,9 @@ func (v *Delegreturn4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.DelegStateid.Seqid)
@@ -13710,18 +13892,20 @@ func (v *Delegreturn4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Delegreturn4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Delegreturn4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Delegreturn4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -13770,12 +13954,12 @@ func (v *Delegreturn4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegreturn4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegreturn4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -13822,18 +14006,20 @@ func (v *Getattr4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Getattr4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Getattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Getattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -13882,19 +14068,19 @@ func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Getattr4Args:AttrRequest")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Getattr4Args:AttrRequest"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
 	s := v.AttrRequest
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -13952,18 +14138,20 @@ func (v *Getattr4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Getattr4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Getattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Getattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -14012,28 +14200,28 @@ func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.Attrmask"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
 	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
@@ -14121,18 +14309,20 @@ func (v *Getattr4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Getattr4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Getattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Getattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -14181,14 +14371,14 @@ func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.Attrmask"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -14197,26 +14387,26 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		s := v.Resok4.ObjAttributes.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Getattr4Res:Resok4.ObjAttributes.AttrVals"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getattr4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getattr4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -14335,18 +14525,20 @@ func (v *Getfh4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Getfh4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -14395,12 +14587,12 @@ func (v *Getfh4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Object) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Getfh4Resok:Object")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Getfh4Resok:Object"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Object))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object)))
 	off += 4
@@ -14467,18 +14659,20 @@ func (v *Getfh4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Getfh4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Getfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Getfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -14527,14 +14721,14 @@ func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if len(v.Resok4.Object) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Object)), 128, "nfs4.Getfh4Res:Resok4.Object")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Object)), 128, "nfs4.Getfh4Res:Resok4.Object"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Resok4.Object))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -14543,10 +14737,10 @@ func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Resok4.Object)
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getfh4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Getfh4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -14645,18 +14839,20 @@ func (v *Link4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Link4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Link4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Link4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -14705,12 +14901,12 @@ func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Newname)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Link4Args:Newname")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Link4Args:Newname"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Newname))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Newname)))
 	off += 4
@@ -14764,18 +14960,20 @@ func (v *Link4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Link4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -14824,9 +15022,9 @@ func (v *Link4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Link4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Cinfo.Atomic))
@@ -14884,18 +15082,20 @@ func (v *Link4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Link4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Link4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Link4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -14944,11 +15144,11 @@ func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -14958,10 +15158,10 @@ func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 24
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Link4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Link4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -15050,18 +15250,20 @@ func (v *OpenToLockOwner4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenToLockOwner4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenToLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenToLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -15110,12 +15312,12 @@ func (v *OpenToLockOwner4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenToLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenToLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.LockOwner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.OpenToLockOwner4:LockOwner.Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.OpenToLockOwner4:LockOwner.Owner"))
 	}
 	if xdr.Lacks(b, off, 36+xdr.Padded(len(v.LockOwner.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+36 : off+36]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.OpenSeqid))
@@ -15191,18 +15393,20 @@ func (v *ExistLockOwner4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ExistLockOwner4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ExistLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ExistLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -15251,9 +15455,9 @@ func (v *ExistLockOwner4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.LockStateid.Seqid)
@@ -15304,18 +15508,20 @@ func (v *Locker4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Locker4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Locker4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Locker4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -15364,13 +15570,13 @@ func (v *Locker4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.NewLockOwner {
 		if len(v.OpenOwner.LockOwner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Locker4:OpenOwner.LockOwner.Owner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Locker4:OpenOwner.LockOwner.Owner"))
 		}
 		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.OpenOwner.LockOwner.Owner))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.NewLockOwner))
@@ -15384,7 +15590,7 @@ func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.OpenOwner.LockOwner.Owner)
 	} else {
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.NewLockOwner))
@@ -15513,18 +15719,20 @@ func (v *Lock4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lock4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lock4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lock4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -15573,12 +15781,12 @@ func (v *Lock4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Args:Locktype")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Args:Locktype"))
 	}
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+28 : off+28]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Locktype))
@@ -15589,10 +15797,10 @@ func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 	off += 28
 	if v.Locker.NewLockOwner {
 		if len(v.Locker.OpenOwner.LockOwner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.Lock4Args:Locker.OpenOwner.LockOwner.Owner"))
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Locker.OpenOwner.LockOwner.Owner))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Locker.OpenOwner.OpenSeqid))
@@ -15605,7 +15813,7 @@ func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Locker.OpenOwner.LockOwner.Owner)
 	} else {
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.Locker.LockOwner.LockStateid.Seqid)
@@ -15749,18 +15957,20 @@ func (v *Lock4Denied) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lock4Denied) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -15809,15 +16019,15 @@ func (v *Lock4Denied) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lock4Denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Denied:Locktype")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Denied:Locktype"))
 	}
 	if len(v.Owner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.Lock4Denied:Owner.Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.Lock4Denied:Owner.Owner"))
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Owner.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+32 : off+32]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Offset))
@@ -15899,18 +16109,20 @@ func (v *Lock4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lock4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -15959,9 +16171,9 @@ func (v *Lock4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.LockStateid.Seqid)
@@ -16011,18 +16223,20 @@ func (v *Lock4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lock4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lock4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lock4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -16071,11 +16285,11 @@ func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -16084,13 +16298,13 @@ func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 20
 	case Nfsstat4ErrDenied:
 		if !v.Denied.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lock4Res:Denied.Locktype")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lock4Res:Denied.Locktype"))
 		}
 		if len(v.Denied.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lock4Res:Denied.Owner.Owner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lock4Res:Denied.Owner.Owner"))
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Denied.Owner.Owner))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -16103,10 +16317,10 @@ func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Denied.Owner.Owner)
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lock4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lock4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -16236,18 +16450,20 @@ func (v *Lockt4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lockt4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -16296,15 +16512,15 @@ func (v *Lockt4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lockt4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lockt4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lockt4Args:Locktype")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lockt4Args:Locktype"))
 	}
 	if len(v.Owner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.Lockt4Args:Owner.Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Owner.Owner)), 1024, "nfs4.Lockt4Args:Owner.Owner"))
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Owner.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+32 : off+32]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Locktype))
@@ -16394,18 +16610,20 @@ func (v *Lockt4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lockt4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lockt4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lockt4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -16454,17 +16672,17 @@ func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4ErrDenied:
 		if !v.Denied.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lockt4Res:Denied.Locktype")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.Denied.Locktype)), 0, "nfs4.Lockt4Res:Denied.Locktype"))
 		}
 		if len(v.Denied.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Denied.Owner.Owner)), 1024, "nfs4.Lockt4Res:Denied.Owner.Owner"))
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Denied.Owner.Owner))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -16477,16 +16695,16 @@ func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Denied.Owner.Owner)
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lockt4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lockt4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -16601,18 +16819,20 @@ func (v *Locku4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Locku4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -16661,12 +16881,12 @@ func (v *Locku4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Locku4Args:Locktype")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Locku4Args:Locktype"))
 	}
 	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+40 : off+40]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Locktype))
@@ -16734,18 +16954,20 @@ func (v *Locku4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Locku4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Locku4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Locku4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -16794,11 +17016,11 @@ func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -16807,10 +17029,10 @@ func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 20
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Locku4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Locku4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -16889,18 +17111,20 @@ func (v *Lookup4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lookup4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lookup4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lookup4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -16949,12 +17173,12 @@ func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Objname)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Lookup4Args:Objname")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Lookup4Args:Objname"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Objname))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Objname)))
 	off += 4
@@ -17008,18 +17232,20 @@ func (v *Lookup4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lookup4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -17068,12 +17294,12 @@ func (v *Lookup4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookup4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookup4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -17118,18 +17344,20 @@ func (v *Lookupp4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Lookupp4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Lookupp4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Lookupp4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -17178,12 +17406,12 @@ func (v *Lookupp4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookupp4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookupp4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -17231,18 +17459,20 @@ func (v *Nverify4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Nverify4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Nverify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Nverify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -17291,28 +17521,28 @@ func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.Attrmask"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
 	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
@@ -17392,18 +17622,20 @@ func (v *Nverify4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Nverify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -17452,12 +17684,12 @@ func (v *Nverify4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Nverify4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Nverify4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -17520,18 +17752,20 @@ func (v *Createmode4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Createmode4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Createmode4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Createmode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -17580,12 +17814,12 @@ func (v *Createmode4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Createmode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Createmode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Createmode4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Createmode4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -17639,18 +17873,20 @@ func (v *Createhow4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Createhow4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Createhow4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Createhow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -17699,14 +17935,14 @@ func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Mode {
 	case Createmode4Unchecked4, Createmode4Guarded4:
 		if uint64(len(v.Createattrs.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Createhow4:Createattrs.Attrmask")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Createhow4:Createattrs.Attrmask"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
@@ -17715,23 +17951,23 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		s := v.Createattrs.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 		if uint64(len(v.Createattrs.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Createhow4:Createattrs.AttrVals")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Createhow4:Createattrs.AttrVals"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Createattrs.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Createattrs.AttrVals)
 	case Createmode4Exclusive4:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Mode))
@@ -17739,9 +17975,9 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 12
 	default:
 		if !v.Mode.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Mode)), 0, "nfs4.Createhow4:Mode"))
 	}
 	return off, nil
 }
@@ -17886,18 +18122,20 @@ func (v *Opentype4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Opentype4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Opentype4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Opentype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -17946,12 +18184,12 @@ func (v *Opentype4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Opentype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Opentype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Opentype4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Opentype4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -18010,18 +18248,20 @@ func (v *Openflag4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Openflag4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Openflag4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Openflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -18070,9 +18310,9 @@ func (v *Openflag4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Opentype))
 	off += 4
@@ -18081,10 +18321,10 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if uint64(len(v.How.Createattrs.Attrmask)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.Attrmask")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.Attrmask"))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
@@ -18093,23 +18333,23 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			s := v.How.Createattrs.Attrmask
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
 			if uint64(len(v.How.Createattrs.AttrVals)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.AttrVals")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.AttrVals"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.How.Createattrs.AttrVals))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.How.Createattrs.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.How.Createattrs.AttrVals)
 		case Createmode4Exclusive4:
 			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.How.Mode))
@@ -18117,13 +18357,13 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 12
 		default:
 			if !v.How.Mode.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.How.Mode)), 0, "nfs4.Openflag4:How.Mode"))
 		}
 	default:
 		if !v.Opentype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opentype)), 0, "nfs4.Openflag4:Opentype")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opentype)), 0, "nfs4.Openflag4:Opentype"))
 		}
 	}
 	return off, nil
@@ -18300,18 +18540,20 @@ func (v *LimitBy4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *LimitBy4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *LimitBy4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *LimitBy4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -18360,12 +18602,12 @@ func (v *LimitBy4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *LimitBy4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *LimitBy4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.LimitBy4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.LimitBy4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -18410,18 +18652,20 @@ func (v *NFSModifiedLimit4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSModifiedLimit4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSModifiedLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSModifiedLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -18470,9 +18714,9 @@ func (v *NFSModifiedLimit4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSModifiedLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSModifiedLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.NumBlocks)
@@ -18521,18 +18765,20 @@ func (v *NFSSpaceLimit4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSSpaceLimit4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSSpaceLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSSpaceLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -18581,11 +18827,11 @@ func (v *NFSSpaceLimit4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Limitby {
 	case LimitBy4Size:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Limitby))
@@ -18593,7 +18839,7 @@ func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 		off += 12
 	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Limitby))
@@ -18602,9 +18848,9 @@ func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 		off += 12
 	default:
 		if !v.Limitby.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Limitby)), 0, "nfs4.NFSSpaceLimit4:Limitby"))
 	}
 	return off, nil
 }
@@ -18711,18 +18957,20 @@ func (v *OpenDelegationType4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDelegationType4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenDelegationType4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenDelegationType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -18771,12 +19019,12 @@ func (v *OpenDelegationType4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDelegationType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDelegationType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenDelegationType4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenDelegationType4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -18841,18 +19089,20 @@ func (v *OpenClaimType4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenClaimType4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenClaimType4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenClaimType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -18901,12 +19151,12 @@ func (v *OpenClaimType4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenClaimType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenClaimType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenClaimType4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenClaimType4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -18953,18 +19203,20 @@ func (v *OpenClaimDelegateCur4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenClaimDelegateCur4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenClaimDelegateCur4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenClaimDelegateCur4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -19013,12 +19265,12 @@ func (v *OpenClaimDelegateCur4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.File)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaimDelegateCur4:File")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaimDelegateCur4:File"))
 	}
 	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.File))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.DelegateStateid.Seqid)
@@ -19094,18 +19346,20 @@ func (v *OpenClaim4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenClaim4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenClaim4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenClaim4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -19154,14 +19408,14 @@ func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Claim {
 	case OpenClaimType4Null:
 		if uint64(len(v.File)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaim4:File")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaim4:File"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.File))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
@@ -19170,10 +19424,10 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off = xdr.PutOpaque(b, off, v.File)
 	case OpenClaimType4Previous:
 		if !v.DelegateType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DelegateType)), 0, "nfs4.OpenClaim4:DelegateType")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DelegateType)), 0, "nfs4.OpenClaim4:DelegateType"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
@@ -19181,10 +19435,10 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 8
 	case OpenClaimType4DelegateCur:
 		if uint64(len(v.DelegateCurInfo.File)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.DelegateCurInfo.File)), math.MaxUint32, "nfs4.OpenClaim4:DelegateCurInfo.File")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.DelegateCurInfo.File)), math.MaxUint32, "nfs4.OpenClaim4:DelegateCurInfo.File"))
 		}
 		if xdr.Lacks(b, off, 24+xdr.Padded(len(v.DelegateCurInfo.File))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
@@ -19195,10 +19449,10 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off = xdr.PutOpaque(b, off, v.DelegateCurInfo.File)
 	case OpenClaimType4DelegatePrev:
 		if uint64(len(v.FileDelegatePrev)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FileDelegatePrev)), math.MaxUint32, "nfs4.OpenClaim4:FileDelegatePrev")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FileDelegatePrev)), math.MaxUint32, "nfs4.OpenClaim4:FileDelegatePrev"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.FileDelegatePrev))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
@@ -19207,9 +19461,9 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off = xdr.PutOpaque(b, off, v.FileDelegatePrev)
 	default:
 		if !v.Claim.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Claim)), 0, "nfs4.OpenClaim4:Claim"))
 	}
 	return off, nil
 }
@@ -19414,18 +19668,20 @@ func (v *Open4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Open4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Open4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Open4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -19474,12 +19730,12 @@ func (v *Open4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs4.Open4Args:Owner.Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs4.Open4Args:Owner.Owner"))
 	}
 	if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Owner.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Seqid))
@@ -19496,10 +19752,10 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Openhow.How.Mode {
 		case Createmode4Unchecked4, Createmode4Guarded4:
 			if uint64(len(v.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask"))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.How.Mode))
@@ -19508,23 +19764,23 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			s := v.Openhow.How.Createattrs.Attrmask
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
 			if uint64(len(v.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Openhow.How.Createattrs.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Openhow.How.Createattrs.AttrVals)
 		case Createmode4Exclusive4:
 			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Openhow.How.Mode))
@@ -19532,22 +19788,22 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 12
 		default:
 			if !v.Openhow.How.Mode.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Openhow.How.Mode)), 0, "nfs4.Open4Args:Openhow.How.Mode"))
 		}
 	default:
 		if !v.Openhow.Opentype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Openhow.Opentype)), 0, "nfs4.Open4Args:Openhow.Opentype")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Openhow.Opentype)), 0, "nfs4.Open4Args:Openhow.Opentype"))
 		}
 	}
 	switch v.Claim.Claim {
 	case OpenClaimType4Null:
 		if uint64(len(v.Claim.File)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.File)), math.MaxUint32, "nfs4.Open4Args:Claim.File")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.File)), math.MaxUint32, "nfs4.Open4Args:Claim.File"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Claim.File))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
@@ -19556,10 +19812,10 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Claim.File)
 	case OpenClaimType4Previous:
 		if !v.Claim.DelegateType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Claim.DelegateType)), 0, "nfs4.Open4Args:Claim.DelegateType")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Claim.DelegateType)), 0, "nfs4.Open4Args:Claim.DelegateType"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
@@ -19567,10 +19823,10 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case OpenClaimType4DelegateCur:
 		if uint64(len(v.Claim.DelegateCurInfo.File)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs4.Open4Args:Claim.DelegateCurInfo.File")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs4.Open4Args:Claim.DelegateCurInfo.File"))
 		}
 		if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Claim.DelegateCurInfo.File))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
@@ -19581,10 +19837,10 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Claim.DelegateCurInfo.File)
 	case OpenClaimType4DelegatePrev:
 		if uint64(len(v.Claim.FileDelegatePrev)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.FileDelegatePrev)), math.MaxUint32, "nfs4.Open4Args:Claim.FileDelegatePrev")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.FileDelegatePrev)), math.MaxUint32, "nfs4.Open4Args:Claim.FileDelegatePrev"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Claim.FileDelegatePrev))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
@@ -19593,9 +19849,9 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Claim.FileDelegatePrev)
 	default:
 		if !v.Claim.Claim.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Claim.Claim)), 0, "nfs4.Open4Args:Claim.Claim"))
 	}
 	return off, nil
 }
@@ -19935,18 +20191,20 @@ func (v *OpenReadDelegation4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenReadDelegation4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenReadDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenReadDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -19995,12 +20253,12 @@ func (v *OpenReadDelegation4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Permissions.Who)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenReadDelegation4:Permissions.Who")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenReadDelegation4:Permissions.Who"))
 	}
 	if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Permissions.Who))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+36 : off+36]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
@@ -20081,18 +20339,20 @@ func (v *OpenWriteDelegation4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenWriteDelegation4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenWriteDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenWriteDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -20141,9 +20401,9 @@ func (v *OpenWriteDelegation4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
@@ -20154,13 +20414,13 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 	switch v.SpaceLimit.Limitby {
 	case LimitBy4Size:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], v.SpaceLimit.Filesize)
 		off += 8
 	case LimitBy4Blocks:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.SpaceLimit.ModBlocks.NumBlocks)
@@ -20168,15 +20428,15 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *
 		off += 8
 	default:
 		if !v.SpaceLimit.Limitby.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.SpaceLimit.Limitby)), 0, "nfs4.OpenWriteDelegation4:SpaceLimit.Limitby"))
 	}
 	if uint64(len(v.Permissions.Who)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenWriteDelegation4:Permissions.Who")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenWriteDelegation4:Permissions.Who"))
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Permissions.Who))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w = b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Permissions.Type))
@@ -20324,18 +20584,20 @@ func (v *OpenDelegation4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDelegation4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -20384,20 +20646,20 @@ func (v *OpenDelegation4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.DelegationType {
 	case OpenDelegationType4None:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.DelegationType))
 		off += 4
 	case OpenDelegationType4Read:
 		if uint64(len(v.Read.Permissions.Who)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Read.Permissions.Who)), math.MaxUint32, "nfs4.OpenDelegation4:Read.Permissions.Who")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Read.Permissions.Who)), math.MaxUint32, "nfs4.OpenDelegation4:Read.Permissions.Who"))
 		}
 		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Read.Permissions.Who))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
@@ -20412,10 +20674,10 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		off = xdr.PutOpaque(b, off, v.Read.Permissions.Who)
 	case OpenDelegationType4Write:
 		if v.Write == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.OpenDelegation4:Write")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.OpenDelegation4:Write"))
 		}
 		if xdr.Lacks(b, off, 28) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
@@ -20427,13 +20689,13 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		switch v.Write.SpaceLimit.Limitby {
 		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Write.SpaceLimit.Filesize)
 			off += 8
 		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Write.SpaceLimit.ModBlocks.NumBlocks)
@@ -20441,15 +20703,15 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			off += 8
 		default:
 			if !v.Write.SpaceLimit.Limitby.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Write.SpaceLimit.Limitby)), 0, "nfs4.OpenDelegation4:Write.SpaceLimit.Limitby"))
 		}
 		if uint64(len(v.Write.Permissions.Who)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Write.Permissions.Who)), math.MaxUint32, "nfs4.OpenDelegation4:Write.Permissions.Who")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Write.Permissions.Who)), math.MaxUint32, "nfs4.OpenDelegation4:Write.Permissions.Who"))
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Write.Permissions.Who))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w = b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Write.Permissions.Type))
@@ -20460,9 +20722,9 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		off = xdr.PutOpaque(b, off, v.Write.Permissions.Who)
 	default:
 		if !v.DelegationType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.DelegationType)), 0, "nfs4.OpenDelegation4:DelegationType"))
 	}
 	return off, nil
 }
@@ -20697,18 +20959,20 @@ func (v *Open4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Open4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Open4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Open4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -20757,12 +21021,12 @@ func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Open4Resok:Attrset")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Open4Resok:Attrset"))
 	}
 	if xdr.Lacks(b, off, 44) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+44 : off+44]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
@@ -20776,7 +21040,7 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	s := v.Attrset
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -20784,16 +21048,16 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 	switch v.Delegation.DelegationType {
 	case OpenDelegationType4None:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Delegation.DelegationType))
 		off += 4
 	case OpenDelegationType4Read:
 		if uint64(len(v.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Read.Permissions.Who")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Read.Permissions.Who"))
 		}
 		if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Delegation.Read.Permissions.Who))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
@@ -20808,10 +21072,10 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off = xdr.PutOpaque(b, off, v.Delegation.Read.Permissions.Who)
 	case OpenDelegationType4Write:
 		if v.Delegation.Write == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Resok:Delegation.Write")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Resok:Delegation.Write"))
 		}
 		if xdr.Lacks(b, off, 28) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.DelegationType))
@@ -20823,13 +21087,13 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		switch v.Delegation.Write.SpaceLimit.Limitby {
 		case LimitBy4Size:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Delegation.Write.SpaceLimit.Filesize)
 			off += 8
 		case LimitBy4Blocks:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks)
@@ -20837,15 +21101,15 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 			off += 8
 		default:
 			if !v.Delegation.Write.SpaceLimit.Limitby.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Resok:Delegation.Write.SpaceLimit.Limitby"))
 		}
 		if uint64(len(v.Delegation.Write.Permissions.Who)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Write.Permissions.Who")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.Open4Resok:Delegation.Write.Permissions.Who"))
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Delegation.Write.Permissions.Who))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w = b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Delegation.Write.Permissions.Type))
@@ -20856,9 +21120,9 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off = xdr.PutOpaque(b, off, v.Delegation.Write.Permissions.Who)
 	default:
 		if !v.Delegation.DelegationType.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Delegation.DelegationType)), 0, "nfs4.Open4Resok:Delegation.DelegationType"))
 	}
 	return off, nil
 }
@@ -21136,18 +21400,20 @@ func (v *Open4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Open4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Open4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Open4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -21196,17 +21462,17 @@ func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if v.Resok4 == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4"))
 		}
 		if uint64(len(v.Resok4.Attrset)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+44, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Open4Res:Resok4.Attrset")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+44, uint64(len(v.Resok4.Attrset)), math.MaxUint32, "nfs4.Open4Res:Resok4.Attrset"))
 		}
 		if xdr.Lacks(b, off, 48) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+48 : off+48]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -21221,7 +21487,7 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s := v.Resok4.Attrset
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
@@ -21229,16 +21495,16 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		switch v.Resok4.Delegation.DelegationType {
 		case OpenDelegationType4None:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Resok4.Delegation.DelegationType))
 			off += 4
 		case OpenDelegationType4Read:
 			if uint64(len(v.Resok4.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Read.Permissions.Who"))
 			}
 			if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Resok4.Delegation.Read.Permissions.Who))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+40 : off+40]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
@@ -21253,10 +21519,10 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, v.Resok4.Delegation.Read.Permissions.Who)
 		case OpenDelegationType4Write:
 			if v.Resok4.Delegation.Write == nil {
-				return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4.Delegation.Write")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.Open4Res:Resok4.Delegation.Write"))
 			}
 			if xdr.Lacks(b, off, 28) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+28 : off+28]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.DelegationType))
@@ -21268,13 +21534,13 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			switch v.Resok4.Delegation.Write.SpaceLimit.Limitby {
 			case LimitBy4Size:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Resok4.Delegation.Write.SpaceLimit.Filesize)
 				off += 8
 			case LimitBy4Blocks:
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks)
@@ -21282,15 +21548,15 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 				off += 8
 			default:
 				if !v.Resok4.Delegation.Write.SpaceLimit.Limitby.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby"))
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby")
+				return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.Open4Res:Resok4.Delegation.Write.SpaceLimit.Limitby"))
 			}
 			if uint64(len(v.Resok4.Delegation.Write.Permissions.Who)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Resok4.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Resok4.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.Open4Res:Resok4.Delegation.Write.Permissions.Who"))
 			}
 			if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Resok4.Delegation.Write.Permissions.Who))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w = b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Resok4.Delegation.Write.Permissions.Type))
@@ -21301,16 +21567,16 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 			off = xdr.PutOpaque(b, off, v.Resok4.Delegation.Write.Permissions.Who)
 		default:
 			if !v.Resok4.Delegation.DelegationType.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resok4.Delegation.DelegationType)), 0, "nfs4.Open4Res:Resok4.Delegation.DelegationType"))
 		}
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Open4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Open4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -21611,18 +21877,20 @@ func (v *Openattr4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Openattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -21671,9 +21939,9 @@ func (v *Openattr4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Createdir))
 	off += 4
@@ -21718,18 +21986,20 @@ func (v *Openattr4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Openattr4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Openattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Openattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -21778,12 +22048,12 @@ func (v *Openattr4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Openattr4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Openattr4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -21828,18 +22098,20 @@ func (v *OpenConfirm4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -21888,9 +22160,9 @@ func (v *OpenConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
@@ -21934,18 +22206,20 @@ func (v *OpenConfirm4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenConfirm4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenConfirm4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenConfirm4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -21994,9 +22268,9 @@ func (v *OpenConfirm4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
@@ -22043,18 +22317,20 @@ func (v *OpenConfirm4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenConfirm4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22103,11 +22379,11 @@ func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -22116,10 +22392,10 @@ func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		off += 20
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenConfirm4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenConfirm4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -22196,18 +22472,20 @@ func (v *OpenDowngrade4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenDowngrade4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22256,9 +22534,9 @@ func (v *OpenDowngrade4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+28 : off+28]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
@@ -22308,18 +22586,20 @@ func (v *OpenDowngrade4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenDowngrade4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22368,9 +22648,9 @@ func (v *OpenDowngrade4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
@@ -22417,18 +22697,20 @@ func (v *OpenDowngrade4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *OpenDowngrade4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *OpenDowngrade4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *OpenDowngrade4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22477,11 +22759,11 @@ func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -22490,10 +22772,10 @@ func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr
 		off += 20
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenDowngrade4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.OpenDowngrade4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -22572,18 +22854,20 @@ func (v *Putfh4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Putfh4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22632,12 +22916,12 @@ func (v *Putfh4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Object) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Putfh4Args:Object")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Putfh4Args:Object"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Object))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Object)))
 	off += 4
@@ -22697,18 +22981,20 @@ func (v *Putfh4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Putfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22757,12 +23043,12 @@ func (v *Putfh4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putfh4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putfh4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -22807,18 +23093,20 @@ func (v *Putpubfh4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Putpubfh4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Putpubfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Putpubfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22867,12 +23155,12 @@ func (v *Putpubfh4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putpubfh4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putpubfh4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -22917,18 +23205,20 @@ func (v *Putrootfh4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Putrootfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -22977,12 +23267,12 @@ func (v *Putrootfh4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putrootfh4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putrootfh4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -23027,18 +23317,20 @@ func (v *Read4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Read4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Read4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Read4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -23087,9 +23379,9 @@ func (v *Read4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+28 : off+28]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
@@ -23138,18 +23430,20 @@ func (v *Read4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Read4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Read4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Read4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -23198,12 +23492,12 @@ func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "nfs4.Read4Resok:Data")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "nfs4.Read4Resok:Data"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.EOF))
@@ -23278,18 +23572,20 @@ func (v *Read4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Read4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Read4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Read4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -23338,14 +23634,14 @@ func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Data)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Resok4.Data)), math.MaxUint32, "nfs4.Read4Res:Resok4.Data")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Resok4.Data)), math.MaxUint32, "nfs4.Read4Res:Resok4.Data"))
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Resok4.Data))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -23355,10 +23651,10 @@ func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off = xdr.PutOpaque(b, off, v.Resok4.Data)
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Read4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Read4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -23462,18 +23758,20 @@ func (v *Readdir4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Readdir4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Readdir4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Readdir4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -23522,12 +23820,12 @@ func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Readdir4Args:AttrRequest")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Readdir4Args:AttrRequest"))
 	}
 	if xdr.Lacks(b, off, 28) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+28 : off+28]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
@@ -23539,7 +23837,7 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	s := v.AttrRequest
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -23608,18 +23906,20 @@ func (v *Entry4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Entry4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Entry4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Entry4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -23668,15 +23968,15 @@ func (v *Entry4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs4.Entry4:Name")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs4.Entry4:Name"))
 	}
 	if uint64(len(v.Attrs.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Attrs.Attrmask)), math.MaxUint32, "nfs4.Entry4:Attrs.Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Attrs.Attrmask)), math.MaxUint32, "nfs4.Entry4:Attrs.Attrmask"))
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
@@ -23688,16 +23988,16 @@ func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 	s := v.Attrs.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.Attrs.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs4.Entry4:Attrs.AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Attrs.AttrVals)), math.MaxUint32, "nfs4.Entry4:Attrs.AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Attrs.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Attrs.AttrVals)))
 	off += 4
@@ -23814,18 +24114,20 @@ func (v *Dirlist4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Dirlist4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Dirlist4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Dirlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -23874,18 +24176,18 @@ func (v *Dirlist4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Entries
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Name", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Name", i))
 		}
 		if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.Attrmask", i))
 		}
 		if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -23898,23 +24200,23 @@ func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		s2 := p.Attrs.Attrmask
 		for i2 := range s2 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
 		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Dirlist4:Entries[].Attrs.AttrVals", i))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -24089,18 +24391,20 @@ func (v *Readdir4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Readdir4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Readdir4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Readdir4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -24149,9 +24453,9 @@ func (v *Readdir4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	*(*[8]byte)(b[off : off+8 : off+8]) = v.Cookieverf
 	off += 8
@@ -24159,13 +24463,13 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Name)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Name", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Name", i))
 		}
 		if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.Attrmask", i))
 		}
 		if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -24178,23 +24482,23 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		s2 := p.Attrs.Attrmask
 		for i2 := range s2 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
 		if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Resok:Reply.Entries[].Attrs.AttrVals", i))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
@@ -24377,18 +24681,20 @@ func (v *Readdir4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Readdir4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Readdir4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Readdir4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -24437,11 +24743,11 @@ func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -24451,13 +24757,13 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		for i := range s {
 			p := &s[i]
 			if uint64(len(p.Name)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Name", i))
 			}
 			if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.Attrmask", i))
 			}
 			if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -24470,23 +24776,23 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			s2 := p.Attrs.Attrmask
 			for i2 := range s2 {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
 			if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.Readdir4Res:Resok4.Reply.Entries[].Attrs.AttrVals", i))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
@@ -24494,10 +24800,10 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 8
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readdir4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readdir4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -24705,18 +25011,20 @@ func (v *Readlink4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Readlink4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Readlink4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Readlink4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -24765,12 +25073,12 @@ func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Link)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Link)), math.MaxUint32, "nfs4.Readlink4Resok:Link")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Link)), math.MaxUint32, "nfs4.Readlink4Resok:Link"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Link))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Link)))
 	off += 4
@@ -24831,18 +25139,20 @@ func (v *Readlink4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Readlink4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Readlink4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Readlink4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -24891,14 +25201,14 @@ func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.Link)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Link)), math.MaxUint32, "nfs4.Readlink4Res:Resok4.Link")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.Link)), math.MaxUint32, "nfs4.Readlink4Res:Resok4.Link"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Resok4.Link))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -24907,10 +25217,10 @@ func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 		off = xdr.PutOpaque(b, off, v.Resok4.Link)
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readlink4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Readlink4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -25003,18 +25313,20 @@ func (v *Remove4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Remove4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Remove4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Remove4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -25063,12 +25375,12 @@ func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "nfs4.Remove4Args:Target")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "nfs4.Remove4Args:Target"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Target))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
@@ -25122,18 +25434,20 @@ func (v *Remove4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Remove4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -25182,9 +25496,9 @@ func (v *Remove4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Remove4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Cinfo.Atomic))
@@ -25242,18 +25556,20 @@ func (v *Remove4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Remove4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Remove4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Remove4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -25302,11 +25618,11 @@ func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -25316,10 +25632,10 @@ func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 24
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Remove4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Remove4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -25409,18 +25725,20 @@ func (v *Rename4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Rename4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Rename4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Rename4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -25469,15 +25787,15 @@ func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Oldname)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), math.MaxUint32, "nfs4.Rename4Args:Oldname")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), math.MaxUint32, "nfs4.Rename4Args:Oldname"))
 	}
 	if uint64(len(v.Newname)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oldname))+4, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Rename4Args:Newname")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oldname))+4, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Rename4Args:Newname"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oldname))+xdr.Padded(len(v.Newname))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Oldname)))
 	off += 4
@@ -25560,18 +25878,20 @@ func (v *Rename4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Rename4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -25620,9 +25940,9 @@ func (v *Rename4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Rename4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+40 : off+40]
 	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.SourceCinfo.Atomic))
@@ -25695,18 +26015,20 @@ func (v *Rename4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Rename4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Rename4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Rename4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -25755,11 +26077,11 @@ func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 44) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+44 : off+44]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -25772,10 +26094,10 @@ func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error)
 		off += 44
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Rename4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Rename4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -25873,18 +26195,20 @@ func (v *Renew4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Renew4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -25933,9 +26257,9 @@ func (v *Renew4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Clientid))
 	off += 8
@@ -25972,18 +26296,20 @@ func (v *Renew4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Renew4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Renew4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Renew4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26032,12 +26358,12 @@ func (v *Renew4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Renew4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Renew4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -26082,18 +26408,20 @@ func (v *Restorefh4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Restorefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26142,12 +26470,12 @@ func (v *Restorefh4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Restorefh4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Restorefh4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -26192,18 +26520,20 @@ func (v *Savefh4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Savefh4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Savefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Savefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26252,12 +26582,12 @@ func (v *Savefh4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Savefh4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Savefh4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -26304,18 +26634,20 @@ func (v *Secinfo4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Secinfo4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Secinfo4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Secinfo4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26364,12 +26696,12 @@ func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs4.Secinfo4Args:Name")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs4.Secinfo4Args:Name"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
@@ -26441,18 +26773,20 @@ func (v *RPCGSSSvcT) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RPCGSSSvcT) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *RPCGSSSvcT) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *RPCGSSSvcT) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26501,12 +26835,12 @@ func (v *RPCGSSSvcT) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RPCGSSSvcT) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *RPCGSSSvcT) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.RPCGSSSvcT:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.RPCGSSSvcT:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -26553,18 +26887,20 @@ func (v *RpcsecGSSInfo) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RpcsecGSSInfo) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *RpcsecGSSInfo) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *RpcsecGSSInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26613,15 +26949,15 @@ func (v *RpcsecGSSInfo) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Oid)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oid)), math.MaxUint32, "nfs4.RpcsecGSSInfo:Oid")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Oid)), math.MaxUint32, "nfs4.RpcsecGSSInfo:Oid"))
 	}
 	if !v.Service.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Oid))+8, uint64(uint32(v.Service)), 0, "nfs4.RpcsecGSSInfo:Service")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.Oid))+8, uint64(uint32(v.Service)), 0, "nfs4.RpcsecGSSInfo:Service"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Oid))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Oid)))
 	off += 4
@@ -26708,18 +27044,20 @@ func (v *Secinfo4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Secinfo4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Secinfo4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Secinfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26768,17 +27106,17 @@ func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Flavor {
 	case RpcsecGSS:
 		if uint64(len(v.FlavorInfo.Oid)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4:FlavorInfo.Oid")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4:FlavorInfo.Oid"))
 		}
 		if !v.FlavorInfo.Service.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.FlavorInfo.Oid))+12, uint64(uint32(v.FlavorInfo.Service)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(v.FlavorInfo.Oid))+12, uint64(uint32(v.FlavorInfo.Service)), 0, "nfs4.Secinfo4:FlavorInfo.Service"))
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.FlavorInfo.Oid))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Flavor)
@@ -26791,7 +27129,7 @@ func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
 		off += 8
 	default:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Flavor)
 		off += 4
@@ -26908,18 +27246,20 @@ func (v *Secinfo4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Secinfo4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Secinfo4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Secinfo4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -26968,12 +27308,12 @@ func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Secinfo4Resok:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Secinfo4Resok:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -26983,13 +27323,13 @@ func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		switch p.Flavor {
 		case RpcsecGSS:
 			if uint64(len(p.FlavorInfo.Oid)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4Resok:[].FlavorInfo.Oid", i))
 			}
 			if !p.FlavorInfo.Service.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i))
 			}
 			if xdr.Lacks(b, off, 16+xdr.Padded(len(p.FlavorInfo.Oid))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Flavor)
@@ -27002,7 +27342,7 @@ func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 			off += 8
 		default:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], p.Flavor)
 			off += 4
@@ -27146,18 +27486,20 @@ func (v *Secinfo4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Secinfo4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Secinfo4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Secinfo4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -27206,14 +27548,14 @@ func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4)), math.MaxUint32, "nfs4.Secinfo4Res:Resok4")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4)), math.MaxUint32, "nfs4.Secinfo4Res:Resok4"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -27225,13 +27567,13 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 			switch p.Flavor {
 			case RpcsecGSS:
 				if uint64(len(p.FlavorInfo.Oid)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i)
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.FlavorInfo.Oid)), math.MaxUint32, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Oid", i))
 				}
 				if !p.FlavorInfo.Service.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p.FlavorInfo.Oid))+12, uint64(uint32(p.FlavorInfo.Service)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i))
 				}
 				if xdr.Lacks(b, off, 16+xdr.Padded(len(p.FlavorInfo.Oid))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], p.Flavor)
@@ -27244,7 +27586,7 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 				off += 8
 			default:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], p.Flavor)
 				off += 4
@@ -27252,10 +27594,10 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		}
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Secinfo4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Secinfo4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -27423,18 +27765,20 @@ func (v *Setattr4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Setattr4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Setattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Setattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -27483,12 +27827,12 @@ func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.Attrmask"))
 	}
 	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
@@ -27498,16 +27842,16 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
@@ -27594,18 +27938,20 @@ func (v *Setattr4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Setattr4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Setattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Setattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -27654,15 +28000,15 @@ func (v *Setattr4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setattr4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setattr4Res:Status"))
 	}
 	if uint64(len(v.Attrsset)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Attrsset)), math.MaxUint32, "nfs4.Setattr4Res:Attrsset")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Attrsset)), math.MaxUint32, "nfs4.Setattr4Res:Attrsset"))
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -27671,7 +28017,7 @@ func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 	s := v.Attrsset
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -27742,18 +28088,20 @@ func (v *Setclientid4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Setclientid4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Setclientid4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Setclientid4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -27802,18 +28150,18 @@ func (v *Setclientid4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Client.ID) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.Setclientid4Args:Client.ID")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.Setclientid4Args:Client.ID"))
 	}
 	if uint64(len(v.Callback.CbLocation.RNetid)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid"))
 	}
 	if uint64(len(v.Callback.CbLocation.RAddr)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+20, uint64(len(v.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+20, uint64(len(v.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr"))
 	}
 	if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Callback.CbLocation.RAddr))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	*(*[8]byte)(w[0:8]) = v.Client.Verifier
@@ -27952,18 +28300,20 @@ func (v *Setclientid4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Setclientid4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28012,9 +28362,9 @@ func (v *Setclientid4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
@@ -28066,18 +28416,20 @@ func (v *Setclientid4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Setclientid4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Setclientid4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Setclientid4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28126,11 +28478,11 @@ func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -28139,13 +28491,13 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		off += 20
 	case Nfsstat4ErrClidInuse:
 		if uint64(len(v.ClientUsing.RNetid)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.ClientUsing.RNetid)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.ClientUsing.RNetid)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RNetid"))
 		}
 		if uint64(len(v.ClientUsing.RAddr)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+8, uint64(len(v.ClientUsing.RAddr)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+8, uint64(len(v.ClientUsing.RAddr)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RAddr"))
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.ClientUsing.RNetid))+xdr.Padded(len(v.ClientUsing.RAddr))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -28157,10 +28509,10 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		off = xdr.PutOpaque(b, off, v.ClientUsing.RAddr)
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setclientid4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setclientid4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -28293,18 +28645,20 @@ func (v *SetclientidConfirm4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *SetclientidConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28353,9 +28707,9 @@ func (v *SetclientidConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Clientid))
@@ -28397,18 +28751,20 @@ func (v *SetclientidConfirm4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *SetclientidConfirm4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *SetclientidConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *SetclientidConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28457,12 +28813,12 @@ func (v *SetclientidConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SetclientidConfirm4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SetclientidConfirm4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -28510,18 +28866,20 @@ func (v *Verify4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Verify4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Verify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Verify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28570,28 +28928,28 @@ func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.Attrmask"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
 	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
@@ -28671,18 +29029,20 @@ func (v *Verify4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Verify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28731,12 +29091,12 @@ func (v *Verify4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Verify4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Verify4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -28799,18 +29159,20 @@ func (v *StableHow4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *StableHow4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *StableHow4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *StableHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28859,12 +29221,12 @@ func (v *StableHow4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *StableHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *StableHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.StableHow4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.StableHow4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -28911,18 +29273,20 @@ func (v *Write4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Write4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Write4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Write4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -28971,15 +29335,15 @@ func (v *Write4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Stable.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Stable)), 0, "nfs4.Write4Args:Stable")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Stable)), 0, "nfs4.Write4Args:Stable"))
 	}
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Data)), math.MaxUint32, "nfs4.Write4Args:Data")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Data)), math.MaxUint32, "nfs4.Write4Args:Data"))
 	}
 	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Data))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+32 : off+32]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
@@ -29055,18 +29419,20 @@ func (v *Write4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Write4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -29115,12 +29481,12 @@ func (v *Write4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Committed.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Committed)), 0, "nfs4.Write4Resok:Committed")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Committed)), 0, "nfs4.Write4Resok:Committed"))
 	}
 	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Count))
@@ -29180,18 +29546,20 @@ func (v *Write4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Write4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Write4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Write4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -29240,14 +29608,14 @@ func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if !v.Resok4.Committed.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+8, uint64(uint32(v.Resok4.Committed)), 0, "nfs4.Write4Res:Resok4.Committed")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+8, uint64(uint32(v.Resok4.Committed)), 0, "nfs4.Write4Res:Resok4.Committed"))
 		}
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -29257,10 +29625,10 @@ func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 20
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Write4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Write4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -29349,18 +29717,20 @@ func (v *ReleaseLockowner4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReleaseLockowner4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -29409,12 +29779,12 @@ func (v *ReleaseLockowner4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReleaseLockowner4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReleaseLockowner4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.LockOwner.Owner) > 1024 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.LockOwner.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.LockOwner.Clientid))
@@ -29479,18 +29849,20 @@ func (v *ReleaseLockowner4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReleaseLockowner4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -29539,12 +29911,12 @@ func (v *ReleaseLockowner4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ReleaseLockowner4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ReleaseLockowner4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -29589,18 +29961,20 @@ func (v *Illegal4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Illegal4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Illegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Illegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -29649,12 +30023,12 @@ func (v *Illegal4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Illegal4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Illegal4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -29787,18 +30161,20 @@ func (v *NFSOpnum4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSOpnum4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -29847,12 +30223,12 @@ func (v *NFSOpnum4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSOpnum4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSOpnum4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -30076,18 +30452,20 @@ func (v *NFSArgop4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSArgop4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -30136,11 +30514,11 @@ func (v *NFSArgop4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Argop {
 	case NFSOpnum4Access:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30148,7 +30526,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Close:
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30158,7 +30536,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 24
 	case NFSOpnum4Commit:
 		if xdr.Lacks(b, off, 16) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30167,10 +30545,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 16
 	case NFSOpnum4Create:
 		if v.Opcreate == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opcreate")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opcreate"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30179,17 +30557,17 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opcreate.Objtype.Type {
 		case NFSFtype4Lnk:
 			if uint64(len(v.Opcreate.Objtype.Linkdata)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objtype.Linkdata)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objtype.Linkdata)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Objtype.Linkdata"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opcreate.Objtype.Linkdata))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Objtype.Linkdata)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opcreate.Objtype.Linkdata)
 		case NFSFtype4Blk, NFSFtype4Chr:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Opcreate.Objtype.Devdata.Specdata1)
@@ -30198,17 +30576,17 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		case NFSFtype4Sock, NFSFtype4Fifo, NFSFtype4Dir:
 		default:
 			if !v.Opcreate.Objtype.Type.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Objtype.Type)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Objtype.Type)), 0, "nfs4.NFSArgop4:Opcreate.Objtype.Type"))
 			}
 		}
 		if uint64(len(v.Opcreate.Objname)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objname)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Objname")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Objname)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Objname"))
 		}
 		if uint64(len(v.Opcreate.Createattrs.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcreate.Objname))+4, uint64(len(v.Opcreate.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcreate.Objname))+4, uint64(len(v.Opcreate.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.Attrmask"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opcreate.Objname))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Objname)))
 		off += 4
@@ -30218,23 +30596,23 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		s := v.Opcreate.Createattrs.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 		if uint64(len(v.Opcreate.Createattrs.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcreate.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opcreate.Createattrs.AttrVals"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opcreate.Createattrs.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcreate.Createattrs.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opcreate.Createattrs.AttrVals)
 	case NFSOpnum4Delegpurge:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30242,7 +30620,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 12
 	case NFSOpnum4Delegreturn:
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30251,10 +30629,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 20
 	case NFSOpnum4Getattr:
 		if uint64(len(v.Opgetattr.AttrRequest)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opgetattr.AttrRequest")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opgetattr.AttrRequest"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30263,23 +30641,23 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		s2 := v.Opgetattr.AttrRequest
 		for i2 := range s2 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
 	case NFSOpnum4Getfh:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Link:
 		if uint64(len(v.Oplink.Newname)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplink.Newname)), math.MaxUint32, "nfs4.NFSArgop4:Oplink.Newname")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplink.Newname)), math.MaxUint32, "nfs4.NFSArgop4:Oplink.Newname"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oplink.Newname))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30288,13 +30666,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Oplink.Newname)
 	case NFSOpnum4Lock:
 		if v.Oplock == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplock")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplock"))
 		}
 		if !v.Oplock.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplock.Locktype)), 0, "nfs4.NFSArgop4:Oplock.Locktype")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplock.Locktype)), 0, "nfs4.NFSArgop4:Oplock.Locktype"))
 		}
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30306,10 +30684,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 32
 		if v.Oplock.Locker.NewLockOwner {
 			if len(v.Oplock.Locker.OpenOwner.LockOwner.Owner) > 1024 {
-				return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:Oplock.Locker.OpenOwner.LockOwner.Owner"))
 			}
 			if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Oplock.Locker.OpenOwner.LockOwner.Owner))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+36 : off+36]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Oplock.Locker.OpenOwner.OpenSeqid))
@@ -30322,7 +30700,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Oplock.Locker.OpenOwner.LockOwner.Owner)
 		} else {
 			if xdr.Lacks(b, off, 20) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+20 : off+20]
 			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Locker.LockOwner.LockStateid.Seqid)
@@ -30332,16 +30710,16 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		}
 	case NFSOpnum4Lockt:
 		if v.Oplockt == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplockt")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplockt"))
 		}
 		if !v.Oplockt.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplockt.Locktype)), 0, "nfs4.NFSArgop4:Oplockt.Locktype")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplockt.Locktype)), 0, "nfs4.NFSArgop4:Oplockt.Locktype"))
 		}
 		if len(v.Oplockt.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Oplockt.Owner.Owner)), 1024, "nfs4.NFSArgop4:Oplockt.Owner.Owner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Oplockt.Owner.Owner)), 1024, "nfs4.NFSArgop4:Oplockt.Owner.Owner"))
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Oplockt.Owner.Owner))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30354,13 +30732,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Oplockt.Owner.Owner)
 	case NFSOpnum4Locku:
 		if v.Oplocku == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplocku")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplocku"))
 		}
 		if !v.Oplocku.Locktype.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplocku.Locktype)), 0, "nfs4.NFSArgop4:Oplocku.Locktype")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplocku.Locktype)), 0, "nfs4.NFSArgop4:Oplocku.Locktype"))
 		}
 		if xdr.Lacks(b, off, 44) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+44 : off+44]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30373,13 +30751,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 44
 	case NFSOpnum4Lookup:
 		if v.Oplookup == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplookup")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oplookup"))
 		}
 		if uint64(len(v.Oplookup.Objname)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplookup.Objname)), math.MaxUint32, "nfs4.NFSArgop4:Oplookup.Objname")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oplookup.Objname)), math.MaxUint32, "nfs4.NFSArgop4:Oplookup.Objname"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Oplookup.Objname))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30388,19 +30766,19 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Oplookup.Objname)
 	case NFSOpnum4Lookupp:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Nverify:
 		if v.Opnverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opnverify")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opnverify"))
 		}
 		if uint64(len(v.Opnverify.ObjAttributes.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opnverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opnverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.Attrmask"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30409,29 +30787,29 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		s3 := v.Opnverify.ObjAttributes.Attrmask
 		for i3 := range s3 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 			off += 4
 		}
 		if uint64(len(v.Opnverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opnverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opnverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opnverify.ObjAttributes.AttrVals"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opnverify.ObjAttributes.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opnverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opnverify.ObjAttributes.AttrVals)
 	case NFSOpnum4Open:
 		if v.Opopen == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opopen")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opopen"))
 		}
 		if len(v.Opopen.Owner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Opopen.Owner.Owner)), 1024, "nfs4.NFSArgop4:Opopen.Owner.Owner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Opopen.Owner.Owner)), 1024, "nfs4.NFSArgop4:Opopen.Owner.Owner"))
 		}
 		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Opopen.Owner.Owner))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30449,10 +30827,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			switch v.Opopen.Openhow.How.Mode {
 			case Createmode4Unchecked4, Createmode4Guarded4:
 				if uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask"))
 				}
 				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.How.Mode))
@@ -30461,23 +30839,23 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				s4 := v.Opopen.Openhow.How.Createattrs.Attrmask
 				for i4 := range s4 {
 					if xdr.Lacks(b, off, 4) {
-						return 0, xdr.Full()
+						return v.failXDR(e, xdr.Full())
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 					off += 4
 				}
 				if uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opopen.Openhow.How.Createattrs.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals"))
 				}
 				if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opopen.Openhow.How.Createattrs.AttrVals))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opopen.Openhow.How.Createattrs.AttrVals)))
 				off += 4
 				off = xdr.PutOpaque(b, off, v.Opopen.Openhow.How.Createattrs.AttrVals)
 			case Createmode4Exclusive4:
 				if xdr.Lacks(b, off, 12) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+12 : off+12]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Openhow.How.Mode))
@@ -30485,22 +30863,22 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				off += 12
 			default:
 				if !v.Opopen.Openhow.How.Mode.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode"))
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode")
+				return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Openhow.How.Mode)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Mode"))
 			}
 		default:
 			if !v.Opopen.Openhow.Opentype.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Openhow.Opentype)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Openhow.Opentype)), 0, "nfs4.NFSArgop4:Opopen.Openhow.Opentype"))
 			}
 		}
 		switch v.Opopen.Claim.Claim {
 		case OpenClaimType4Null:
 			if uint64(len(v.Opopen.Claim.File)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.File)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.File")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.File)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.File"))
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opopen.Claim.File))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
@@ -30509,10 +30887,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.File)
 		case OpenClaimType4Previous:
 			if !v.Opopen.Claim.DelegateType.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opopen.Claim.DelegateType)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opopen.Claim.DelegateType)), 0, "nfs4.NFSArgop4:Opopen.Claim.DelegateType"))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
@@ -30520,10 +30898,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		case OpenClaimType4DelegateCur:
 			if uint64(len(v.Opopen.Claim.DelegateCurInfo.File)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opopen.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opopen.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.DelegateCurInfo.File"))
 			}
 			if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Opopen.Claim.DelegateCurInfo.File))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
@@ -30534,10 +30912,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.DelegateCurInfo.File)
 		case OpenClaimType4DelegatePrev:
 			if uint64(len(v.Opopen.Claim.FileDelegatePrev)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.FileDelegatePrev)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Claim.FileDelegatePrev)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Claim.FileDelegatePrev"))
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opopen.Claim.FileDelegatePrev))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Claim.Claim))
@@ -30546,13 +30924,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opopen.Claim.FileDelegatePrev)
 		default:
 			if !v.Opopen.Claim.Claim.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim"))
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim")
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Claim.Claim)), 0, "nfs4.NFSArgop4:Opopen.Claim.Claim"))
 		}
 	case NFSOpnum4Openattr:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30560,10 +30938,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4OpenConfirm:
 		if v.OpopenConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpopenConfirm")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpopenConfirm"))
 		}
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30573,10 +30951,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 24
 	case NFSOpnum4OpenDowngrade:
 		if v.OpopenDowngrade == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpopenDowngrade")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpopenDowngrade"))
 		}
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30588,13 +30966,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 32
 	case NFSOpnum4Putfh:
 		if v.Opputfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opputfh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opputfh"))
 		}
 		if len(v.Opputfh.Object) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opputfh.Object)), 128, "nfs4.NFSArgop4:Opputfh.Object")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opputfh.Object)), 128, "nfs4.NFSArgop4:Opputfh.Object"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opputfh.Object))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30603,22 +30981,22 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Opputfh.Object)
 	case NFSOpnum4Putpubfh:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Putrootfh:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Read:
 		if v.Opread == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opread")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opread"))
 		}
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30629,13 +31007,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 32
 	case NFSOpnum4Readdir:
 		if v.Opreaddir == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opreaddir")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opreaddir"))
 		}
 		if uint64(len(v.Opreaddir.AttrRequest)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Opreaddir.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opreaddir.AttrRequest")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Opreaddir.AttrRequest)), math.MaxUint32, "nfs4.NFSArgop4:Opreaddir.AttrRequest"))
 		}
 		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30648,26 +31026,26 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		s5 := v.Opreaddir.AttrRequest
 		for i5 := range s5 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
 			off += 4
 		}
 	case NFSOpnum4Readlink:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Remove:
 		if v.Opremove == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opremove")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opremove"))
 		}
 		if uint64(len(v.Opremove.Target)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opremove.Target)), math.MaxUint32, "nfs4.NFSArgop4:Opremove.Target")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opremove.Target)), math.MaxUint32, "nfs4.NFSArgop4:Opremove.Target"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opremove.Target))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30676,16 +31054,16 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Opremove.Target)
 	case NFSOpnum4Rename:
 		if v.Oprename == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oprename")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Oprename"))
 		}
 		if uint64(len(v.Oprename.Oldname)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oprename.Oldname)), math.MaxUint32, "nfs4.NFSArgop4:Oprename.Oldname")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Oprename.Oldname)), math.MaxUint32, "nfs4.NFSArgop4:Oprename.Oldname"))
 		}
 		if uint64(len(v.Oprename.Newname)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oprename.Oldname))+8, uint64(len(v.Oprename.Newname)), math.MaxUint32, "nfs4.NFSArgop4:Oprename.Newname")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Oprename.Oldname))+8, uint64(len(v.Oprename.Newname)), math.MaxUint32, "nfs4.NFSArgop4:Oprename.Newname"))
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Oprename.Oldname))+xdr.Padded(len(v.Oprename.Newname))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30697,7 +31075,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Oprename.Newname)
 	case NFSOpnum4Renew:
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30705,25 +31083,25 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 12
 	case NFSOpnum4Restorefh:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Savefh:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	case NFSOpnum4Secinfo:
 		if v.Opsecinfo == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsecinfo")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsecinfo"))
 		}
 		if uint64(len(v.Opsecinfo.Name)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opsecinfo.Name)), math.MaxUint32, "nfs4.NFSArgop4:Opsecinfo.Name")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opsecinfo.Name)), math.MaxUint32, "nfs4.NFSArgop4:Opsecinfo.Name"))
 		}
 		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opsecinfo.Name))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30732,13 +31110,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Opsecinfo.Name)
 	case NFSOpnum4Setattr:
 		if v.Opsetattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsetattr")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsetattr"))
 		}
 		if uint64(len(v.Opsetattr.ObjAttributes.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opsetattr.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opsetattr.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.Attrmask"))
 		}
 		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30749,35 +31127,35 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		s6 := v.Opsetattr.ObjAttributes.Attrmask
 		for i6 := range s6 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s6[i6])
 			off += 4
 		}
 		if uint64(len(v.Opsetattr.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetattr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetattr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opsetattr.ObjAttributes.AttrVals"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opsetattr.ObjAttributes.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetattr.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opsetattr.ObjAttributes.AttrVals)
 	case NFSOpnum4Setclientid:
 		if v.Opsetclientid == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsetclientid")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opsetclientid"))
 		}
 		if len(v.Opsetclientid.Client.ID) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opsetclientid.Client.ID)), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opsetclientid.Client.ID)), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID"))
 		}
 		if uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+20, uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+20, uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid"))
 		}
 		if uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+24, uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+24, uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr"))
 		}
 		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RAddr))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30797,10 +31175,10 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 4
 	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpsetclientidConfirm")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpsetclientidConfirm"))
 		}
 		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30809,13 +31187,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 20
 	case NFSOpnum4Verify:
 		if v.Opverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opverify")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opverify"))
 		}
 		if uint64(len(v.Opverify.ObjAttributes.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opverify.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.Attrmask"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30824,32 +31202,32 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		s7 := v.Opverify.ObjAttributes.Attrmask
 		for i7 := range s7 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
 			off += 4
 		}
 		if uint64(len(v.Opverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSArgop4:Opverify.ObjAttributes.AttrVals"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opverify.ObjAttributes.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opverify.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Opverify.ObjAttributes.AttrVals)
 	case NFSOpnum4Write:
 		if v.Opwrite == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opwrite")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:Opwrite"))
 		}
 		if !v.Opwrite.Stable.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+28, uint64(uint32(v.Opwrite.Stable)), 0, "nfs4.NFSArgop4:Opwrite.Stable")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+28, uint64(uint32(v.Opwrite.Stable)), 0, "nfs4.NFSArgop4:Opwrite.Stable"))
 		}
 		if uint64(len(v.Opwrite.Data)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Opwrite.Data)), math.MaxUint32, "nfs4.NFSArgop4:Opwrite.Data")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+32, uint64(len(v.Opwrite.Data)), math.MaxUint32, "nfs4.NFSArgop4:Opwrite.Data"))
 		}
 		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Opwrite.Data))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30862,13 +31240,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.Opwrite.Data)
 	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpreleaseLockowner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSArgop4:OpreleaseLockowner"))
 		}
 		if len(v.OpreleaseLockowner.LockOwner.Owner) > 1024 {
-			return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.OpreleaseLockowner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.OpreleaseLockowner.LockOwner.Owner)), 1024, "nfs4.NFSArgop4:OpreleaseLockowner.LockOwner.Owner"))
 		}
 		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.OpreleaseLockowner.LockOwner.Owner))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
@@ -30878,15 +31256,15 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off = xdr.PutOpaque(b, off, v.OpreleaseLockowner.LockOwner.Owner)
 	case NFSOpnum4Illegal:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Argop))
 		off += 4
 	default:
 		if !v.Argop.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSArgop4:Argop"))
 	}
 	return off, nil
 }
@@ -32913,18 +33291,20 @@ func (v *NFSResop4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSResop4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSResop4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -32973,11 +33353,11 @@ func (v *NFSResop4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case NFSOpnum4Access:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -32986,7 +33366,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opaccess.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Opaccess.Resok4.Supported)
@@ -32994,12 +33374,12 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		default:
 			if !v.Opaccess.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opaccess.Status)), 0, "nfs4.NFSResop4:Opaccess.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opaccess.Status)), 0, "nfs4.NFSResop4:Opaccess.Status"))
 			}
 		}
 	case NFSOpnum4Close:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33008,7 +33388,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opclose.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.Opclose.OpenStateid.Seqid)
@@ -33016,12 +33396,12 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 			if !v.Opclose.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opclose.Status)), 0, "nfs4.NFSResop4:Opclose.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opclose.Status)), 0, "nfs4.NFSResop4:Opclose.Status"))
 			}
 		}
 	case NFSOpnum4Commit:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33030,18 +33410,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opcommit.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			*(*[8]byte)(b[off : off+8 : off+8]) = v.Opcommit.Resok4.Writeverf
 			off += 8
 		default:
 			if !v.Opcommit.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcommit.Status)), 0, "nfs4.NFSResop4:Opcommit.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcommit.Status)), 0, "nfs4.NFSResop4:Opcommit.Status"))
 			}
 		}
 	case NFSOpnum4Create:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33050,10 +33430,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opcreate.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opcreate.Resok4.Attrset)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opcreate.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opcreate.Resok4.Attrset")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Opcreate.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opcreate.Resok4.Attrset"))
 			}
 			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Opcreate.Resok4.Cinfo.Atomic))
@@ -33064,22 +33444,22 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			s := v.Opcreate.Resok4.Attrset
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
 		default:
 			if !v.Opcreate.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Status)), 0, "nfs4.NFSResop4:Opcreate.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcreate.Status)), 0, "nfs4.NFSResop4:Opcreate.Status"))
 			}
 		}
 	case NFSOpnum4Delegpurge:
 		if !v.Opdelegpurge.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opdelegpurge.Status)), 0, "nfs4.NFSResop4:Opdelegpurge.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opdelegpurge.Status)), 0, "nfs4.NFSResop4:Opdelegpurge.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33087,10 +33467,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Delegreturn:
 		if !v.Opdelegreturn.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opdelegreturn.Status)), 0, "nfs4.NFSResop4:Opdelegreturn.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opdelegreturn.Status)), 0, "nfs4.NFSResop4:Opdelegreturn.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33098,10 +33478,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Getattr:
 		if v.Opgetattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opgetattr")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opgetattr"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33110,41 +33490,41 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opgetattr.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.Attrmask"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.Attrmask)))
 			off += 4
 			s2 := v.Opgetattr.Resok4.ObjAttributes.Attrmask
 			for i2 := range s2 {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
 			if uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opgetattr.Resok4.ObjAttributes.AttrVals"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetattr.Resok4.ObjAttributes.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opgetattr.Resok4.ObjAttributes.AttrVals)
 		default:
 			if !v.Opgetattr.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opgetattr.Status)), 0, "nfs4.NFSResop4:Opgetattr.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opgetattr.Status)), 0, "nfs4.NFSResop4:Opgetattr.Status"))
 			}
 		}
 	case NFSOpnum4Getfh:
 		if v.Opgetfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opgetfh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opgetfh"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33153,25 +33533,25 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opgetfh.Status {
 		case Nfsstat4OK:
 			if len(v.Opgetfh.Resok4.Object) > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetfh.Resok4.Object)), 128, "nfs4.NFSResop4:Opgetfh.Resok4.Object")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opgetfh.Resok4.Object)), 128, "nfs4.NFSResop4:Opgetfh.Resok4.Object"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opgetfh.Resok4.Object))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opgetfh.Resok4.Object)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opgetfh.Resok4.Object)
 		default:
 			if !v.Opgetfh.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opgetfh.Status)), 0, "nfs4.NFSResop4:Opgetfh.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opgetfh.Status)), 0, "nfs4.NFSResop4:Opgetfh.Status"))
 			}
 		}
 	case NFSOpnum4Link:
 		if v.Oplink == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplink")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplink"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33180,7 +33560,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Oplink.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+20 : off+20]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Oplink.Resok4.Cinfo.Atomic))
@@ -33189,15 +33569,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 20
 		default:
 			if !v.Oplink.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplink.Status)), 0, "nfs4.NFSResop4:Oplink.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplink.Status)), 0, "nfs4.NFSResop4:Oplink.Status"))
 			}
 		}
 	case NFSOpnum4Lock:
 		if v.Oplock == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplock")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplock"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33206,7 +33586,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Oplock.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Resok4.LockStateid.Seqid)
@@ -33214,13 +33594,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		case Nfsstat4ErrDenied:
 			if !v.Oplock.Denied.Locktype.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Oplock.Denied.Locktype)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Oplock.Denied.Locktype)), 0, "nfs4.NFSResop4:Oplock.Denied.Locktype"))
 			}
 			if len(v.Oplock.Denied.Owner.Owner) > 1024 {
-				return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Oplock.Denied.Owner.Owner)), 1024, "nfs4.NFSResop4:Oplock.Denied.Owner.Owner")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Oplock.Denied.Owner.Owner)), 1024, "nfs4.NFSResop4:Oplock.Denied.Owner.Owner"))
 			}
 			if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Oplock.Denied.Owner.Owner))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+32 : off+32]
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.Oplock.Denied.Offset))
@@ -33232,15 +33612,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Oplock.Denied.Owner.Owner)
 		default:
 			if !v.Oplock.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplock.Status)), 0, "nfs4.NFSResop4:Oplock.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplock.Status)), 0, "nfs4.NFSResop4:Oplock.Status"))
 			}
 		}
 	case NFSOpnum4Lockt:
 		if v.Oplockt == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplockt")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplockt"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33249,13 +33629,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Oplockt.Status {
 		case Nfsstat4ErrDenied:
 			if !v.Oplockt.Denied.Locktype.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Oplockt.Denied.Locktype)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Oplockt.Denied.Locktype)), 0, "nfs4.NFSResop4:Oplockt.Denied.Locktype"))
 			}
 			if len(v.Oplockt.Denied.Owner.Owner) > 1024 {
-				return 0, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Oplockt.Denied.Owner.Owner)), 1024, "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+28, uint64(len(v.Oplockt.Denied.Owner.Owner)), 1024, "nfs4.NFSResop4:Oplockt.Denied.Owner.Owner"))
 			}
 			if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Oplockt.Denied.Owner.Owner))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+32 : off+32]
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.Oplockt.Denied.Offset))
@@ -33268,12 +33648,12 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		case Nfsstat4OK:
 		default:
 			if !v.Oplockt.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplockt.Status)), 0, "nfs4.NFSResop4:Oplockt.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplockt.Status)), 0, "nfs4.NFSResop4:Oplockt.Status"))
 			}
 		}
 	case NFSOpnum4Locku:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33282,7 +33662,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Oplocku.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.Oplocku.LockStateid.Seqid)
@@ -33290,18 +33670,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 			if !v.Oplocku.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplocku.Status)), 0, "nfs4.NFSResop4:Oplocku.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oplocku.Status)), 0, "nfs4.NFSResop4:Oplocku.Status"))
 			}
 		}
 	case NFSOpnum4Lookup:
 		if v.Oplookup == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplookup")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplookup"))
 		}
 		if !v.Oplookup.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplookup.Status)), 0, "nfs4.NFSResop4:Oplookup.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplookup.Status)), 0, "nfs4.NFSResop4:Oplookup.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33309,13 +33689,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Lookupp:
 		if v.Oplookupp == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplookupp")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oplookupp"))
 		}
 		if !v.Oplookupp.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplookupp.Status)), 0, "nfs4.NFSResop4:Oplookupp.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oplookupp.Status)), 0, "nfs4.NFSResop4:Oplookupp.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33323,13 +33703,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Nverify:
 		if v.Opnverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opnverify")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opnverify"))
 		}
 		if !v.Opnverify.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opnverify.Status)), 0, "nfs4.NFSResop4:Opnverify.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opnverify.Status)), 0, "nfs4.NFSResop4:Opnverify.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33337,10 +33717,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Open:
 		if v.Opopen == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopen")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopen"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33349,13 +33729,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opopen.Status {
 		case Nfsstat4OK:
 			if v.Opopen.Resok4 == nil {
-				return 0, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen.Resok4")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off, 0, 1, "nfs4.NFSResop4:Opopen.Resok4"))
 			}
 			if uint64(len(v.Opopen.Resok4.Attrset)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Opopen.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Attrset")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+40, uint64(len(v.Opopen.Resok4.Attrset)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Attrset"))
 			}
 			if xdr.Lacks(b, off, 44) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+44 : off+44]
 			binary.BigEndian.PutUint32(w[0:4], v.Opopen.Resok4.Stateid.Seqid)
@@ -33369,7 +33749,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			s3 := v.Opopen.Resok4.Attrset
 			for i3 := range s3 {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 				off += 4
@@ -33377,16 +33757,16 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			switch v.Opopen.Resok4.Delegation.DelegationType {
 			case OpenDelegationType4None:
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
 				off += 4
 			case OpenDelegationType4Read:
 				if uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who")
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+36, uint64(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Read.Permissions.Who"))
 				}
 				if xdr.Lacks(b, off, 40+xdr.Padded(len(v.Opopen.Resok4.Delegation.Read.Permissions.Who))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+40 : off+40]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
@@ -33401,10 +33781,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				off = xdr.PutOpaque(b, off, v.Opopen.Resok4.Delegation.Read.Permissions.Who)
 			case OpenDelegationType4Write:
 				if v.Opopen.Resok4.Delegation.Write == nil {
-					return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write"))
 				}
 				if xdr.Lacks(b, off, 28) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+28 : off+28]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.DelegationType))
@@ -33416,13 +33796,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				switch v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby {
 				case LimitBy4Size:
 					if xdr.Lacks(b, off, 8) {
-						return 0, xdr.Full()
+						return v.failXDR(e, xdr.Full())
 					}
 					binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Opopen.Resok4.Delegation.Write.SpaceLimit.Filesize)
 					off += 8
 				case LimitBy4Blocks:
 					if xdr.Lacks(b, off, 8) {
-						return 0, xdr.Full()
+						return v.failXDR(e, xdr.Full())
 					}
 					w := b[off : off+8 : off+8]
 					binary.BigEndian.PutUint32(w[0:4], v.Opopen.Resok4.Delegation.Write.SpaceLimit.ModBlocks.NumBlocks)
@@ -33430,15 +33810,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 					off += 8
 				default:
 					if !v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby.Valid() {
-						return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
+						return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby"))
 					}
-					return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby")
+					return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.SpaceLimit.Limitby"))
 				}
 				if uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who")
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who)), math.MaxUint32, "nfs4.NFSResop4:Opopen.Resok4.Delegation.Write.Permissions.Who"))
 				}
 				if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Opopen.Resok4.Delegation.Write.Permissions.Who))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w = b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Opopen.Resok4.Delegation.Write.Permissions.Type))
@@ -33449,24 +33829,24 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				off = xdr.PutOpaque(b, off, v.Opopen.Resok4.Delegation.Write.Permissions.Who)
 			default:
 				if !v.Opopen.Resok4.Delegation.DelegationType.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType"))
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType")
+				return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Opopen.Resok4.Delegation.DelegationType)), 0, "nfs4.NFSResop4:Opopen.Resok4.Delegation.DelegationType"))
 			}
 		default:
 			if !v.Opopen.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Status)), 0, "nfs4.NFSResop4:Opopen.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opopen.Status)), 0, "nfs4.NFSResop4:Opopen.Status"))
 			}
 		}
 	case NFSOpnum4Openattr:
 		if v.Opopenattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopenattr")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opopenattr"))
 		}
 		if !v.Opopenattr.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opopenattr.Status)), 0, "nfs4.NFSResop4:Opopenattr.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opopenattr.Status)), 0, "nfs4.NFSResop4:Opopenattr.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33474,10 +33854,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4OpenConfirm:
 		if v.OpopenConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpopenConfirm")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpopenConfirm"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33486,7 +33866,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.OpopenConfirm.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.OpopenConfirm.Resok4.OpenStateid.Seqid)
@@ -33494,15 +33874,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 			if !v.OpopenConfirm.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpopenConfirm.Status)), 0, "nfs4.NFSResop4:OpopenConfirm.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpopenConfirm.Status)), 0, "nfs4.NFSResop4:OpopenConfirm.Status"))
 			}
 		}
 	case NFSOpnum4OpenDowngrade:
 		if v.OpopenDowngrade == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpopenDowngrade")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpopenDowngrade"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33511,7 +33891,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.OpopenDowngrade.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], v.OpopenDowngrade.Resok4.OpenStateid.Seqid)
@@ -33519,18 +33899,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 			if !v.OpopenDowngrade.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpopenDowngrade.Status)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpopenDowngrade.Status)), 0, "nfs4.NFSResop4:OpopenDowngrade.Status"))
 			}
 		}
 	case NFSOpnum4Putfh:
 		if v.Opputfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputfh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputfh"))
 		}
 		if !v.Opputfh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputfh.Status)), 0, "nfs4.NFSResop4:Opputfh.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputfh.Status)), 0, "nfs4.NFSResop4:Opputfh.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33538,13 +33918,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Putpubfh:
 		if v.Opputpubfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputpubfh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputpubfh"))
 		}
 		if !v.Opputpubfh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputpubfh.Status)), 0, "nfs4.NFSResop4:Opputpubfh.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputpubfh.Status)), 0, "nfs4.NFSResop4:Opputpubfh.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33552,13 +33932,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Putrootfh:
 		if v.Opputrootfh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputrootfh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opputrootfh"))
 		}
 		if !v.Opputrootfh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputrootfh.Status)), 0, "nfs4.NFSResop4:Opputrootfh.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opputrootfh.Status)), 0, "nfs4.NFSResop4:Opputrootfh.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33566,10 +33946,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Read:
 		if v.Opread == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opread")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opread"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33578,10 +33958,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opread.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opread.Resok4.Data)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opread.Resok4.Data)), math.MaxUint32, "nfs4.NFSResop4:Opread.Resok4.Data")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opread.Resok4.Data)), math.MaxUint32, "nfs4.NFSResop4:Opread.Resok4.Data"))
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opread.Resok4.Data))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Opread.Resok4.EOF))
@@ -33590,15 +33970,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opread.Resok4.Data)
 		default:
 			if !v.Opread.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opread.Status)), 0, "nfs4.NFSResop4:Opread.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opread.Status)), 0, "nfs4.NFSResop4:Opread.Status"))
 			}
 		}
 	case NFSOpnum4Readdir:
 		if v.Opreaddir == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opreaddir")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opreaddir"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33607,7 +33987,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opreaddir.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			*(*[8]byte)(b[off : off+8 : off+8]) = v.Opreaddir.Resok4.Cookieverf
 			off += 8
@@ -33615,13 +33995,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			for i4 := range s4 {
 				p := &s4[i4]
 				if uint64(len(p.Name)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i4)
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Name", i4))
 				}
 				if uint64(len(p.Attrs.Attrmask)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4)
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Name))+16, uint64(len(p.Attrs.Attrmask)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.Attrmask", i4))
 				}
 				if xdr.Lacks(b, off, 20+xdr.Padded(len(p.Name))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], 1)
@@ -33634,23 +34014,23 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				s5 := p.Attrs.Attrmask
 				for i5 := range s5 {
 					if xdr.Lacks(b, off, 4) {
-						return 0, xdr.Full()
+						return v.failXDR(e, xdr.Full())
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
 					off += 4
 				}
 				if uint64(len(p.Attrs.AttrVals)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4)
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Attrs.AttrVals)), math.MaxUint32, "nfs4.NFSResop4:Opreaddir.Resok4.Reply.Entries[].Attrs.AttrVals", i4))
 				}
 				if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Attrs.AttrVals))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Attrs.AttrVals)))
 				off += 4
 				off = xdr.PutOpaque(b, off, p.Attrs.AttrVals)
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 0)
@@ -33658,15 +34038,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 8
 		default:
 			if !v.Opreaddir.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opreaddir.Status)), 0, "nfs4.NFSResop4:Opreaddir.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opreaddir.Status)), 0, "nfs4.NFSResop4:Opreaddir.Status"))
 			}
 		}
 	case NFSOpnum4Readlink:
 		if v.Opreadlink == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opreadlink")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opreadlink"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33675,25 +34055,25 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opreadlink.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opreadlink.Resok4.Link)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opreadlink.Resok4.Link)), math.MaxUint32, "nfs4.NFSResop4:Opreadlink.Resok4.Link")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opreadlink.Resok4.Link)), math.MaxUint32, "nfs4.NFSResop4:Opreadlink.Resok4.Link"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opreadlink.Resok4.Link))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opreadlink.Resok4.Link)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opreadlink.Resok4.Link)
 		default:
 			if !v.Opreadlink.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opreadlink.Status)), 0, "nfs4.NFSResop4:Opreadlink.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opreadlink.Status)), 0, "nfs4.NFSResop4:Opreadlink.Status"))
 			}
 		}
 	case NFSOpnum4Remove:
 		if v.Opremove == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opremove")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opremove"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33702,7 +34082,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opremove.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 20) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+20 : off+20]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Opremove.Resok4.Cinfo.Atomic))
@@ -33711,15 +34091,15 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 20
 		default:
 			if !v.Opremove.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opremove.Status)), 0, "nfs4.NFSResop4:Opremove.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opremove.Status)), 0, "nfs4.NFSResop4:Opremove.Status"))
 			}
 		}
 	case NFSOpnum4Rename:
 		if v.Oprename == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprename")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprename"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33728,7 +34108,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Oprename.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+40 : off+40]
 			binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Oprename.Resok4.SourceCinfo.Atomic))
@@ -33740,18 +34120,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 40
 		default:
 			if !v.Oprename.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oprename.Status)), 0, "nfs4.NFSResop4:Oprename.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Oprename.Status)), 0, "nfs4.NFSResop4:Oprename.Status"))
 			}
 		}
 	case NFSOpnum4Renew:
 		if v.Oprenew == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprenew")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprenew"))
 		}
 		if !v.Oprenew.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oprenew.Status)), 0, "nfs4.NFSResop4:Oprenew.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oprenew.Status)), 0, "nfs4.NFSResop4:Oprenew.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33759,13 +34139,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Restorefh:
 		if v.Oprestorefh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprestorefh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Oprestorefh"))
 		}
 		if !v.Oprestorefh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oprestorefh.Status)), 0, "nfs4.NFSResop4:Oprestorefh.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Oprestorefh.Status)), 0, "nfs4.NFSResop4:Oprestorefh.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33773,13 +34153,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Savefh:
 		if v.Opsavefh == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsavefh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsavefh"))
 		}
 		if !v.Opsavefh.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opsavefh.Status)), 0, "nfs4.NFSResop4:Opsavefh.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opsavefh.Status)), 0, "nfs4.NFSResop4:Opsavefh.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33787,10 +34167,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Secinfo:
 		if v.Opsecinfo == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsecinfo")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsecinfo"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33799,10 +34179,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opsecinfo.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opsecinfo.Resok4)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsecinfo.Resok4)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsecinfo.Resok4)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsecinfo.Resok4)))
 			off += 4
@@ -33812,13 +34192,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 				switch p2.Flavor {
 				case RpcsecGSS:
 					if uint64(len(p2.FlavorInfo.Oid)) > math.MaxUint32 {
-						return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.FlavorInfo.Oid)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6)
+						return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.FlavorInfo.Oid)), math.MaxUint32, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Oid", i6))
 					}
 					if !p2.FlavorInfo.Service.Valid() {
-						return 0, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p2.FlavorInfo.Oid))+12, uint64(uint32(p2.FlavorInfo.Service)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
+						return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+xdr.Padded(len(p2.FlavorInfo.Oid))+12, uint64(uint32(p2.FlavorInfo.Service)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6))
 					}
 					if xdr.Lacks(b, off, 16+xdr.Padded(len(p2.FlavorInfo.Oid))) {
-						return 0, xdr.Full()
+						return v.failXDR(e, xdr.Full())
 					}
 					w := b[off : off+8 : off+8]
 					binary.BigEndian.PutUint32(w[0:4], p2.Flavor)
@@ -33831,7 +34211,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 					off += 8
 				default:
 					if xdr.Lacks(b, off, 4) {
-						return 0, xdr.Full()
+						return v.failXDR(e, xdr.Full())
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], p2.Flavor)
 					off += 4
@@ -33839,21 +34219,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			}
 		default:
 			if !v.Opsecinfo.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opsecinfo.Status)), 0, "nfs4.NFSResop4:Opsecinfo.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opsecinfo.Status)), 0, "nfs4.NFSResop4:Opsecinfo.Status"))
 			}
 		}
 	case NFSOpnum4Setattr:
 		if v.Opsetattr == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsetattr")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsetattr"))
 		}
 		if !v.Opsetattr.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opsetattr.Status)), 0, "nfs4.NFSResop4:Opsetattr.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opsetattr.Status)), 0, "nfs4.NFSResop4:Opsetattr.Status"))
 		}
 		if uint64(len(v.Opsetattr.Attrsset)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Opsetattr.Attrsset)), math.MaxUint32, "nfs4.NFSResop4:Opsetattr.Attrsset")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Opsetattr.Attrsset)), math.MaxUint32, "nfs4.NFSResop4:Opsetattr.Attrsset"))
 		}
 		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33863,17 +34243,17 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		s7 := v.Opsetattr.Attrsset
 		for i7 := range s7 {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s7[i7])
 			off += 4
 		}
 	case NFSOpnum4Setclientid:
 		if v.Opsetclientid == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsetclientid")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opsetclientid"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33882,7 +34262,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opsetclientid.Status {
 		case Nfsstat4OK:
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.Opsetclientid.Resok4.Clientid))
@@ -33890,13 +34270,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		case Nfsstat4ErrClidInuse:
 			if uint64(len(v.Opsetclientid.ClientUsing.RNetid)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetclientid.ClientUsing.RNetid)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opsetclientid.ClientUsing.RNetid)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid"))
 			}
 			if uint64(len(v.Opsetclientid.ClientUsing.RAddr)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+4, uint64(len(v.Opsetclientid.ClientUsing.RAddr)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+4, uint64(len(v.Opsetclientid.ClientUsing.RAddr)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr"))
 			}
 			if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+xdr.Padded(len(v.Opsetclientid.ClientUsing.RAddr))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.ClientUsing.RNetid)))
 			off += 4
@@ -33906,18 +34286,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off = xdr.PutOpaque(b, off, v.Opsetclientid.ClientUsing.RAddr)
 		default:
 			if !v.Opsetclientid.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opsetclientid.Status)), 0, "nfs4.NFSResop4:Opsetclientid.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opsetclientid.Status)), 0, "nfs4.NFSResop4:Opsetclientid.Status"))
 			}
 		}
 	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpsetclientidConfirm")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpsetclientidConfirm"))
 		}
 		if !v.OpsetclientidConfirm.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OpsetclientidConfirm.Status)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OpsetclientidConfirm.Status)), 0, "nfs4.NFSResop4:OpsetclientidConfirm.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33925,13 +34305,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Verify:
 		if v.Opverify == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opverify")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opverify"))
 		}
 		if !v.Opverify.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opverify.Status)), 0, "nfs4.NFSResop4:Opverify.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opverify.Status)), 0, "nfs4.NFSResop4:Opverify.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33939,10 +34319,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Write:
 		if v.Opwrite == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opwrite")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opwrite"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33951,10 +34331,10 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		switch v.Opwrite.Status {
 		case Nfsstat4OK:
 			if !v.Opwrite.Resok4.Committed.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opwrite.Resok4.Committed)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opwrite.Resok4.Committed)), 0, "nfs4.NFSResop4:Opwrite.Resok4.Committed"))
 			}
 			if xdr.Lacks(b, off, 16) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Opwrite.Resok4.Count))
@@ -33963,18 +34343,18 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 			off += 16
 		default:
 			if !v.Opwrite.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opwrite.Status)), 0, "nfs4.NFSResop4:Opwrite.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opwrite.Status)), 0, "nfs4.NFSResop4:Opwrite.Status"))
 			}
 		}
 	case NFSOpnum4ReleaseLockowner:
 		if v.OpreleaseLockowner == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpreleaseLockowner")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:OpreleaseLockowner"))
 		}
 		if !v.OpreleaseLockowner.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OpreleaseLockowner.Status)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OpreleaseLockowner.Status)), 0, "nfs4.NFSResop4:OpreleaseLockowner.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33982,13 +34362,13 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	case NFSOpnum4Illegal:
 		if v.Opillegal == nil {
-			return 0, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opillegal")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs4.NFSResop4:Opillegal"))
 		}
 		if !v.Opillegal.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opillegal.Status)), 0, "nfs4.NFSResop4:Opillegal.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opillegal.Status)), 0, "nfs4.NFSResop4:Opillegal.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Resop))
@@ -33996,9 +34376,9 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) 
 		off += 8
 	default:
 		if !v.Resop.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop"))
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSResop4:Resop"))
 	}
 	return off, nil
 }
@@ -36467,18 +36847,20 @@ func (v *Compound4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Compound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -36528,16 +36910,16 @@ func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Args:Tag")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Args:Tag"))
 	}
 	if uint64(len(v.Argarray)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.Compound4Args:Argarray")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.Compound4Args:Argarray"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Tag)))
 	off += 4
@@ -36549,8 +36931,8 @@ func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 	s := v.Argarray
 	for i := range s {
 		p := &s[i]
-		if off, err = p.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.Compound4Args:Argarray[]", i)
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "nfs4.Compound4Args:Argarray[]", i))
 		}
 	}
 	return off, nil
@@ -36645,18 +37027,20 @@ func (v *Compound4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Compound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -36705,19 +37089,19 @@ func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
+func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	var err error
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Compound4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Compound4Res:Status"))
 	}
 	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Res:Tag")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.Compound4Res:Tag"))
 	}
 	if uint64(len(v.Resarray)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.Compound4Res:Resarray")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.Compound4Res:Resarray"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -36729,8 +37113,8 @@ func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Erro
 	s := v.Resarray
 	for i := range s {
 		p := &s[i]
-		if off, err = p.PutXDR(e, b, off); err != nil {
-			return 0, xdr.In(err, "nfs4.Compound4Res:Resarray[]", i)
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, xdr.In(err, "nfs4.Compound4Res:Resarray[]", i))
 		}
 	}
 	return off, nil
@@ -36831,18 +37215,20 @@ func (v *CbGetattr4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbGetattr4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbGetattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbGetattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -36891,15 +37277,15 @@ func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Fh) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Fh)), 128, "nfs4.CbGetattr4Args:Fh")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Fh)), 128, "nfs4.CbGetattr4Args:Fh"))
 	}
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Fh))+4, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.CbGetattr4Args:AttrRequest")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Fh))+4, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.CbGetattr4Args:AttrRequest"))
 	}
 	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Fh))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Fh)))
 	off += 4
@@ -36909,7 +37295,7 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 	s := v.AttrRequest
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -36999,18 +37385,20 @@ func (v *CbGetattr4Resok) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbGetattr4Resok) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbGetattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbGetattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -37059,28 +37447,28 @@ func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.Attrmask)))
 	off += 4
 	s := v.ObjAttributes.Attrmask
 	for i := range s {
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.ObjAttributes.AttrVals)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.AttrVals"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.ObjAttributes.AttrVals))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ObjAttributes.AttrVals)))
 	off += 4
@@ -37168,18 +37556,20 @@ func (v *CbGetattr4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbGetattr4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbGetattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbGetattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -37228,14 +37618,14 @@ func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
 		if uint64(len(v.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.Attrmask"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -37244,26 +37634,26 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Err
 		s := v.Resok4.ObjAttributes.Attrmask
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 		if uint64(len(v.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbGetattr4Res:Resok4.ObjAttributes.AttrVals"))
 		}
 		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Resok4.ObjAttributes.AttrVals))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Resok4.ObjAttributes.AttrVals)))
 		off += 4
 		off = xdr.PutOpaque(b, off, v.Resok4.ObjAttributes.AttrVals)
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbGetattr4Res:Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbGetattr4Res:Status"))
 		}
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -37382,18 +37772,20 @@ func (v *CbRecall4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbRecall4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -37442,12 +37834,12 @@ func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Fh) > 128 {
-		return 0, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Fh)), 128, "nfs4.CbRecall4Args:Fh")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Fh)), 128, "nfs4.CbRecall4Args:Fh"))
 	}
 	if xdr.Lacks(b, off, 24+xdr.Padded(len(v.Fh))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
@@ -37526,18 +37918,20 @@ func (v *CbRecall4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbRecall4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -37586,12 +37980,12 @@ func (v *CbRecall4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbRecall4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbRecall4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -37636,18 +38030,20 @@ func (v *CbIllegal4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbIllegal4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbIllegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbIllegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -37696,12 +38092,12 @@ func (v *CbIllegal4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbIllegal4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbIllegal4Res:Status"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
@@ -37764,18 +38160,20 @@ func (v *NFSCbOpnum4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSCbOpnum4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSCbOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSCbOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -37824,12 +38222,12 @@ func (v *NFSCbOpnum4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSCbOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSCbOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSCbOpnum4:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSCbOpnum4:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -37885,18 +38283,20 @@ func (v *NFSCbArgop4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSCbArgop4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSCbArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSCbArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -37945,17 +38345,17 @@ func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Argop {
 	case 3:
 		if len(v.Opcbgetattr.Fh) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opcbgetattr.Fh)), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Opcbgetattr.Fh)), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh"))
 		}
 		if uint64(len(v.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
-			return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.Fh))+8, uint64(len(v.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.Fh))+8, uint64(len(v.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest"))
 		}
 		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Opcbgetattr.Fh))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Argop)
@@ -37967,17 +38367,17 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		s := v.Opcbgetattr.AttrRequest
 		for i := range s {
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 			off += 4
 		}
 	case 4:
 		if len(v.Opcbrecall.Fh) > 128 {
-			return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Opcbrecall.Fh)), 128, "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Opcbrecall.Fh)), 128, "nfs4.NFSCbArgop4:Opcbrecall.Fh"))
 		}
 		if xdr.Lacks(b, off, 28+xdr.Padded(len(v.Opcbrecall.Fh))) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], v.Argop)
@@ -37989,12 +38389,12 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off = xdr.PutOpaque(b, off, v.Opcbrecall.Fh)
 	case 10044:
 		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Argop)
 		off += 4
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSCbArgop4:Argop")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Argop)), 0, "nfs4.NFSCbArgop4:Argop"))
 	}
 	return off, nil
 }
@@ -38180,18 +38580,20 @@ func (v *NFSCbResop4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSCbResop4) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *NFSCbResop4) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *NFSCbResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -38240,11 +38642,11 @@ func (v *NFSCbResop4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case 3:
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Resop)
@@ -38253,41 +38655,41 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		switch v.Opcbgetattr.Status {
 		case Nfsstat4OK:
 			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.Attrmask"))
 			}
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
 			off += 4
 			s := v.Opcbgetattr.Resok4.ObjAttributes.Attrmask
 			for i := range s {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 				off += 4
 			}
 			if uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals")
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.NFSCbResop4:Opcbgetattr.Resok4.ObjAttributes.AttrVals"))
 			}
 			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
 			off += 4
 			off = xdr.PutOpaque(b, off, v.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
 		default:
 			if !v.Opcbgetattr.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcbgetattr.Status)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status")
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opcbgetattr.Status)), 0, "nfs4.NFSCbResop4:Opcbgetattr.Status"))
 			}
 		}
 	case 4:
 		if !v.Opcbrecall.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opcbrecall.Status)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opcbrecall.Status)), 0, "nfs4.NFSCbResop4:Opcbrecall.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Resop)
@@ -38295,17 +38697,17 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error
 		off += 8
 	case 10044:
 		if !v.Opcbillegal.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opcbillegal.Status)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status")
+			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Opcbillegal.Status)), 0, "nfs4.NFSCbResop4:Opcbillegal.Status"))
 		}
 		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Full()
+			return v.failXDR(e, xdr.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Resop)
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Opcbillegal.Status))
 		off += 8
 	default:
-		return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSCbResop4:Resop")
+		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Resop)), 0, "nfs4.NFSCbResop4:Resop"))
 	}
 	return off, nil
 }
@@ -38508,18 +38910,20 @@ func (v *CbCompound4Args) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbCompound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -38568,15 +38972,15 @@ func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Args:Tag")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Args:Tag"))
 	}
 	if uint64(len(v.Argarray)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+12, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+12, uint64(len(v.Argarray)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray"))
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Tag))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Tag)))
 	off += 4
@@ -38592,13 +38996,13 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 		switch p.Argop {
 		case 3:
 			if len(p.Opcbgetattr.Fh) > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i))
 			}
 			if uint64(len(p.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
-				return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i))
 			}
 			if xdr.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.Fh))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Argop)
@@ -38610,17 +39014,17 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			s2 := p.Opcbgetattr.AttrRequest
 			for i2 := range s2 {
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
 		case 4:
 			if len(p.Opcbrecall.Fh) > 128 {
-				return 0, xdr.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i))
 			}
 			if xdr.Lacks(b, off, 28+xdr.Padded(len(p.Opcbrecall.Fh))) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+28 : off+28]
 			binary.BigEndian.PutUint32(w[0:4], p.Argop)
@@ -38632,12 +39036,12 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.E
 			off = xdr.PutOpaque(b, off, p.Opcbrecall.Fh)
 		case 10044:
 			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], p.Argop)
 			off += 4
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(p.Argop)), 0, "nfs4.CbCompound4Args:Argarray[].Argop", i))
 		}
 	}
 	return off, nil
@@ -38878,18 +39282,20 @@ func (v *CbCompound4Res) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *CbCompound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -38938,18 +39344,18 @@ func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbCompound4Res:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbCompound4Res:Status"))
 	}
 	if uint64(len(v.Tag)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Res:Tag")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Res:Tag"))
 	}
 	if uint64(len(v.Resarray)) > math.MaxUint32 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Tag))+8, uint64(len(v.Resarray)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray"))
 	}
 	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Tag))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -38964,7 +39370,7 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 		switch p.Resop {
 		case 3:
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
@@ -38973,41 +39379,41 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 			switch p.Opcbgetattr.Status {
 			case Nfsstat4OK:
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i)
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.Attrmask", i))
 				}
 				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.Attrmask)))
 				off += 4
 				s2 := p.Opcbgetattr.Resok4.ObjAttributes.Attrmask
 				for i2 := range s2 {
 					if xdr.Lacks(b, off, 4) {
-						return 0, xdr.Full()
+						return v.failXDR(e, xdr.Full())
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 					off += 4
 				}
 				if uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)) > math.MaxUint32 {
-					return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i)
+					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)), math.MaxUint32, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Resok4.ObjAttributes.AttrVals", i))
 				}
 				if xdr.Lacks(b, off, 4+xdr.Padded(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals))) {
-					return 0, xdr.Full()
+					return v.failXDR(e, xdr.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)))
 				off += 4
 				off = xdr.PutOpaque(b, off, p.Opcbgetattr.Resok4.ObjAttributes.AttrVals)
 			default:
 				if !p.Opcbgetattr.Status.Valid() {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i)
+					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.Opcbgetattr.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbgetattr.Status", i))
 				}
 			}
 		case 4:
 			if !p.Opcbrecall.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbrecall.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbrecall.Status", i))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
@@ -39015,17 +39421,17 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Er
 			off += 8
 		case 10044:
 			if !p.Opcbillegal.Status.Valid() {
-				return 0, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i)
+				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Opcbillegal.Status)), 0, "nfs4.CbCompound4Res:Resarray[].Opcbillegal.Status", i))
 			}
 			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Full()
+				return v.failXDR(e, xdr.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Resop)
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.Opcbillegal.Status))
 			off += 8
 		default:
-			return 0, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(p.Resop)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i)
+			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(p.Resop)), 0, "nfs4.CbCompound4Res:Resarray[].Resop", i))
 		}
 	}
 	return off, nil

@@ -50,18 +50,20 @@ func (v *Message) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Message) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -110,12 +112,12 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 1048576, "echo.Message:Data")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 1048576, "echo.Message:Data"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Data))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
 	off += 4

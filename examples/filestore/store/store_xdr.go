@@ -143,18 +143,20 @@ func (v *Status) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Status) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -203,12 +205,12 @@ func (v *Status) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "store.Status:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "store.Status:"))
 	}
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -260,18 +262,20 @@ func (v *Name) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Name) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Name) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Name) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -320,12 +324,12 @@ func (v *Name) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "store.Name:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "store.Name:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -405,13 +409,11 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == nil {
+		e.Off = off
 	}
-	e.End(off)
-	return nil
+	return err
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -460,7 +462,7 @@ func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Name) > 255 {
 		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.WriteArgs:Name")
 	}
@@ -597,18 +599,20 @@ func (v *WriteRes) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -657,12 +661,12 @@ func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.WriteRes:Status")
+		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.WriteRes:Status"))
 	}
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -715,18 +719,20 @@ func (v *ReadArgs) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -775,12 +781,12 @@ func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Name) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.ReadArgs:Name")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.ReadArgs:Name"))
 	}
 	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
@@ -875,13 +881,11 @@ func (v *ReadOK) EncodeXDR(e *xdr.Encoder) error {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == nil {
+		e.Off = off
 	}
-	e.End(off)
-	return nil
+	return err
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -930,7 +934,7 @@ func (v *ReadOK) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 1048576 {
 		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOK:Data")
 	}
@@ -1065,13 +1069,11 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == nil {
+		e.Off = off
 	}
-	e.End(off)
-	return nil
+	return err
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -1120,7 +1122,7 @@ func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case OK:
 		if len(v.OK.Data) > 1048576 {

@@ -75,18 +75,20 @@ func (v *String) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *String) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *String) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -135,12 +137,12 @@ func (v *String) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:"))
 	}
 	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -200,18 +202,20 @@ func (v *Done) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Done) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Done) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Done) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -260,9 +264,9 @@ func (v *Done) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
 	off += 4
@@ -311,18 +315,20 @@ func (v *Mapping) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Mapping) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *Mapping) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *Mapping) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -371,18 +377,18 @@ func (v *Mapping) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.NetID) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.NetID)), 255, "rpcbind.Mapping:NetID")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.NetID)), 255, "rpcbind.Mapping:NetID"))
 	}
 	if len(v.Addr) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+12, uint64(len(v.Addr)), 255, "rpcbind.Mapping:Addr")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+12, uint64(len(v.Addr)), 255, "rpcbind.Mapping:Addr"))
 	}
 	if len(v.Owner) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+16, uint64(len(v.Owner)), 255, "rpcbind.Mapping:Owner")
+		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+16, uint64(len(v.Owner)), 255, "rpcbind.Mapping:Owner"))
 	}
 	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.Owner))) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.Prog)

@@ -26,12 +26,24 @@ func (v *word) XDRSize() int {
 }
 
 func (v *word) EncodeXDR(e *xdr.Encoder) error {
-	b, err := v.AppendBinary(e.Bytes())
-	e.Reset(b)
-	if v.fault == "encode" {
-		e.Bytes()[len(e.Bytes())-1]++
+	if !e.Fits(4) {
+		if err := e.Grow(4); err != nil {
+			if v.fault == "forgetful" {
+				e.End(0)
+			}
+			return err
+		}
+		if v.fault == "moving" {
+			e.End(0)
+		}
 	}
-	return err
+	b, off := e.Output()
+	binary.BigEndian.PutUint32(b[off:], v.V)
+	e.End(off + 4)
+	if v.fault == "encode" {
+		b[off+3]++
+	}
+	return nil
 }
 
 func (v *word) DecodeXDR(d *xdr.Decoder) error {
@@ -120,6 +132,8 @@ func TestCanaries(t *testing.T) {
 		"length":      "CheckXDR: 0",
 		"trailing":    "four bytes more: <nil>",
 		"view":        "view: V: ",
+		"forgetful":   "room for 0 bytes: xdr: ",
+		"moving":      "growing from 0 bytes: ",
 		"scribble":    "copying, after aliasing: runtime error",
 		"wordy":       "allocations for word: last byte",
 	} {

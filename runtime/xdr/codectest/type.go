@@ -73,6 +73,7 @@ func checks() []check {
 		{"truncation", truncation},
 		{"trailing", trailing},
 		{"readers agree", agree},
+		{"room", room},
 		{"words replaced", mutations},
 		{"moves between modes", moves},
 		{"allocations", allocations},

@@ -90,13 +90,11 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == nil {
+		e.Off = off
 	}
-	e.End(off)
-	return nil
+	return err
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -145,7 +143,7 @@ func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 67108864 {
 		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 67108864, "perf.WriteArgs:Data")
 	}
@@ -244,18 +242,20 @@ func (v *WriteRes) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -304,9 +304,9 @@ func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Count)
@@ -357,18 +357,20 @@ func (v *ReadArgs) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
-	for {
-		b, off := e.Output()
-		off, err := v.PutXDR(e, b, off)
-		if err == nil {
-			e.End(off)
-			return nil
-		}
-		if err = e.More(err, v.XDRSize()); err != nil {
-			return err
-		}
+func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+
+// failXDR returns err, or makes room in e and tries again where err says that there is none.
+func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	if e == nil {
+		return 0, err
 	}
+	if err := e.More(err, v.XDRSize()); err != nil {
+		return e.Off, err
+	}
+	return v.PutXDR(e, e.Buf, e.Off)
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -417,9 +419,9 @@ func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+		return v.failXDR(e, xdr.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Count)
@@ -479,13 +481,11 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 			return err
 		}
 	}
-	b, off := e.Output()
-	off, err := v.PutXDR(e, b, off)
-	if err != nil {
-		return err
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	if err == nil {
+		e.Off = off
 	}
-	e.End(off)
-	return nil
+	return err
 }
 
 // DecodeXDR reads v from the input of d. After an error v is unspecified.
@@ -534,7 +534,7 @@ func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
-func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, *xdr.Error) {
+func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 67108864 {
 		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 67108864, "perf.ReadRes:Data")
 	}

@@ -185,7 +185,7 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 
 	g.f.Comment("// PutXDR encodes v into b at off, for other generated code; see package xdr.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Params(jen.Int(), errPtr()).Block(g.putBody(d, c)...)
+		Params(jen.Int(), jen.Error()).Block(g.putBody(d, c)...)
 	g.f.Comment("// GetXDR decodes v from b at off, for other generated code; see package xdr.")
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Params(jen.Int(), jen.Error()).Block(g.getBody(g.newGetter(), d, c)...)
@@ -213,10 +213,10 @@ func (g *gen) sizeBody(d *ir.Decl, c codec) []jen.Code {
 
 func (g *gen) putBody(d *ir.Decl, c codec) []jen.Code {
 	g.needErr = false
-	p := &putter{g: g, vars: &local{}, buf: "b", off: "off"}
+	p := &putter{g: g, vars: &local{}, buf: "b", off: "off", once: g.reducible[d]}
 	c.put(p, g.self(d))
 	p.flush()
-	return g.body(p.code, errPtr(), nil)
+	return g.body(p.code, jen.Error(), nil)
 }
 
 func (g *gen) getBody(r *getter, d *ir.Decl, c codec) []jen.Code {
@@ -237,8 +237,8 @@ func (g *gen) getBody(r *getter, d *ir.Decl, c codec) []jen.Code {
 	return g.body(append(enter, r.code...), t, jen.Id(r.state).Dot("Leave").Call())
 }
 
-// errPtr is the type of an error in encoders and check-only readers; decoders
-// have the interface, which makes DecodeXDR small enough to be inlined.
+// errPtr is the type of an error in check-only readers; encoders and decoders have
+// the interface, which makes EncodeXDR and DecodeXDR small enough to be inlined.
 func errPtr() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
 
 // body frames the statements of a codec: the error variable where one is used,

@@ -21,6 +21,7 @@ type putter struct {
 	n    int // bytes in the run
 	span []stretch
 	w    bool // w is declared in this block
+	once bool // items may leave the stream, so that nothing can be tried twice
 }
 
 // longSpan is how many parts a span has at most: each check says where it stands
@@ -36,10 +37,23 @@ type stretch struct {
 
 // block runs f on a putter for a nested block and returns its statements.
 func (p *putter) block(f func(q *putter)) []jen.Code {
-	q := &putter{g: p.g, vars: p.vars, buf: p.buf, off: p.off}
+	q := p.sub(p.buf, p.off)
 	f(q)
 	q.flush()
 	return q.code
+}
+
+// sub is a putter for a nested block, which writes to off of buf.
+func (p *putter) sub(buf, off string) *putter {
+	return &putter{g: p.g, vars: p.vars, buf: buf, off: off, once: p.once}
+}
+
+// fail returns err, or what failXDR (same.go) makes of it.
+func (p *putter) fail(err jen.Code) jen.Code {
+	if p.once {
+		return jen.Return(jen.Lit(0), err)
+	}
+	return jen.Return(jen.Id("v").Dot("failXDR").Call(jen.Id("e"), err))
 }
 
 func (p *putter) stmt(c ...jen.Code) { p.code = append(p.code, c...) }
@@ -74,7 +88,7 @@ func (p *putter) flush() {
 			size.Op("+").Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
 		}
 	}
-	p.stmt(jen.If(lacks(p.buf, p.off, &size)).Block(jen.Return(jen.Lit(0), jen.Qual(xdrPath, "Full").Call())))
+	p.stmt(jen.If(lacks(p.buf, p.off, &size)).Block(p.fail(jen.Qual(xdrPath, "Full").Call())))
 	for _, s := range span {
 		if s.data != nil {
 			p.stmt(jen.Id(p.off).Op("=").Qual(xdrPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
@@ -171,7 +185,7 @@ func (p *putter) ref(t *ir.Type, v place) {
 	case d.Kind == ir.Union && p.g.inlined(d):
 		p.g.putUnion(p, d, v)
 	default:
-		p.call(v)
+		p.call(d, v)
 	}
 }
 
@@ -206,18 +220,23 @@ func (p *putter) at() *jen.Statement {
 // check returns err if cond holds. It stands before the span's stores, which
 // is as good: on error nothing of the output counts.
 func (p *putter) check(cond jen.Code, err jen.Code) {
-	p.stmt(jen.If(cond).Block(jen.Return(jen.Lit(0), err)))
+	p.stmt(jen.If(cond).Block(p.fail(err)))
 }
 
-// call calls the value's own encoder.
-func (p *putter) call(v place) {
+// call calls the value's own encoder. It hands an Encoder on to what may leave items
+// out of line only: failXDR takes what has one for the whole of the output.
+func (p *putter) call(d *ir.Decl, v place) {
 	p.flush()
 	p.g.needErr = true
+	e := jen.Nil()
+	if p.g.reducible[d] {
+		e = jen.Id("e")
+	}
 	p.stmt(
 		jen.If(
-			jen.List(jen.Id(p.off), jen.Err()).Op("=").Add(v.x()).Dot("PutXDR").Call(jen.Id("e"), jen.Id(p.buf), jen.Id(p.off)),
+			jen.List(jen.Id(p.off), jen.Err()).Op("=").Add(v.x()).Dot("PutXDR").Call(e, jen.Id(p.buf), jen.Id(p.off)),
 			jen.Err().Op("!=").Nil(),
-		).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
+		).Block(p.fail(v.wrap(id("err")))),
 	)
 }
 
@@ -299,7 +318,7 @@ func (p *putter) array(t *ir.Type, v place) {
 			jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Make(jen.Index().Byte(), jen.Id(size)), jen.Lit(0)),
 		),
 	)
-	q := &putter{g: p.g, vars: p.vars, buf: buf, off: off}
+	q := p.sub(buf, off)
 	q.loop(t, v)
 	if p.g.typeReducible(t.Elem) {
 		// What is eligible in the elements leaves with them, not by itself.
@@ -364,6 +383,6 @@ func (p *putter) elem(node *ir.Decl, v place) {
 			p.put(f.Type, p.g.field(v, f))
 		}
 	default:
-		p.call(v)
+		p.call(node, v)
 	}
 }

@@ -51,7 +51,23 @@ func (p *piece) named(name, amp string) *piece {
 func sameMethods(f *jen.File, name string, kind sameKind) {
 	recv := func() *jen.Statement { return f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 	f.Comment("// EncodeXDR appends v to the output of e.")
-	recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(encodeBody(kind.reduced)...)
+	if kind.reduced {
+		recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Error().Block(reducedBody()...)
+	} else {
+		recv().Id("EncodeXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Params(jen.Err().Error()).Block(
+			// In this form the compiler can inline it.
+			jen.List(jen.Id("e").Dot("Off"), jen.Err()).Op("=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("e").Dot("Buf"), jen.Id("e").Dot("Off")),
+			jen.Return(),
+		)
+		f.Comment("// failXDR returns err, or makes room in e and tries again where err says that there is none.")
+		recv().Id("failXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Err().Op("*").Qual(xdrPath, "Error")).
+			Params(jen.Int(), jen.Error()).Block(
+			jen.If(jen.Id("e").Op("==").Nil()).Block(jen.Return(jen.Lit(0), jen.Err())),
+			jen.If(jen.Err().Op(":=").Id("e").Dot("More").Call(jen.Err(), jen.Id("v").Dot("XDRSize").Call()), jen.Err().Op("!=").Nil()).Block(
+				jen.Return(jen.Id("e").Dot("Off"), jen.Err())),
+			jen.Return(jen.Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("e").Dot("Buf"), jen.Id("e").Dot("Off"))),
+		)
+	}
 
 	var amplify []jen.Code
 	if kind.amplified {
@@ -99,27 +115,14 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 	)
 }
 
-// encodeBody makes room where the encoder finds that there is none; where items
-// may leave the stream, which cannot be done twice, before it.
-func encodeBody(reduced bool) []jen.Code {
-	output := jen.List(jen.Id("b"), jen.Id("off")).Op(":=").Id("e").Dot("Output").Call()
-	put := jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("b"), jen.Id("off"))
-	end := jen.Id("e").Dot("End").Call(jen.Id("off"))
-	if reduced {
-		return []jen.Code{
-			jen.If(jen.Id("n").Op(":=").Id("v").Dot("ReducedXDRSize").Call(jen.Id("e")), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
-				jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
-					jen.Return(jen.Err()))),
-			output, put,
-			jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
-			end,
-			jen.Return(jen.Nil()),
-		}
+// reducedBody makes room first: where items may leave the stream, trying is not free.
+func reducedBody() []jen.Code {
+	return []jen.Code{
+		jen.If(jen.Id("n").Op(":=").Id("v").Dot("ReducedXDRSize").Call(jen.Id("e")), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
+			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
+				jen.Return(jen.Err()))),
+		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("e").Dot("Buf"), jen.Id("e").Dot("Off")),
+		jen.If(jen.Err().Op("==").Nil()).Block(jen.Id("e").Dot("Off").Op("=").Id("off")),
+		jen.Return(jen.Err()),
 	}
-	return []jen.Code{jen.For().Block(
-		output, put,
-		jen.If(jen.Err().Op("==").Nil()).Block(end, jen.Return(jen.Nil())),
-		jen.If(jen.Err().Op("=").Id("e").Dot("More").Call(jen.Err(), jen.Id("v").Dot("XDRSize").Call()), jen.Err().Op("!=").Nil()).Block(
-			jen.Return(jen.Err())),
-	)}
 }

@@ -51,7 +51,7 @@ func (g *gen) putUnion(p *putter, d *ir.Decl, v place) {
 		})
 	}, p.block(func(q *putter) {
 		refuse(q)
-		q.stmt(jen.Return(jen.Lit(0), disc.fail("CodeUnion", at(), g.discWord(d, disc.x), jen.Lit(0))))
+		q.stmt(q.fail(disc.fail("CodeUnion", at(), g.discWord(d, disc.x), jen.Lit(0))))
 	})))
 }
 
