@@ -25,8 +25,9 @@
 //
 // Calls in flight never exceed the grant, nor one before the first Reply (R127, R128). The send
 // queue never overflows: a chain of requests goes out whole when its entries and, if it ends
-// in a message, a send buffer are free, and in the order asked for (T130). One chain
-// has one signaled request, its last. Every Receive is posted again as soon as
+// in a message, a send buffer are free, and in the order asked for (T130). The last
+// request of a chain is signaled, unless nobody waits for it and another chain follows in
+// the same Step. Every Receive is posted again as soon as
 // its message is done with: at a requester at once, at a responder with the answer. A received
 // message causes one ERROR at most, and an ERROR none. Each Call ends exactly once.
 //
