@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -32,6 +29,7 @@ type deviceFlags struct {
 	Credits  int    `default:"32"`
 	Trace    string
 	Pcap     string
+	Limit    size `default:"1024m"`
 }
 
 // check refuses what no connection could have, by the names that a user knows.
@@ -61,48 +59,6 @@ type fabric struct {
 	capture *trace.Capture
 }
 
-// file is one that is written line by line, or block by block.
-type file struct {
-	mu  sync.Mutex
-	buf *bufio.Writer
-	f   *os.File // nil: not ours to close
-	err error
-}
-
-func newFile(name string, env environment) (*file, error) {
-	if name == "-" {
-		return &file{buf: bufio.NewWriter(env.stderr)}, nil
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	return &file{buf: bufio.NewWriterSize(f, 1<<16), f: f}, nil
-}
-
-// Write implements io.Writer.
-func (f *file) Write(b []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n, err := f.buf.Write(b)
-	if f.err == nil { // once is enough: the next million lines fail in the same way
-		f.err = err
-	}
-	return n, err
-}
-
-func (f *file) close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.buf.Flush(); f.err == nil {
-		f.err = err
-	}
-	if f.f != nil {
-		f.err = errors.Join(f.err, f.f.Close())
-	}
-	return f.err
-}
-
 // newFabric opens the files that the flags want.
 func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 	f := &fabric{flags: flags, net: mem.New(nil)}
@@ -111,7 +67,7 @@ func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 	}
 	cfg := trace.Config{Sink: func(trace.Event) {}, Now: time.Now}
 	if flags.Trace != "" {
-		out, err := newFile(flags.Trace, env)
+		out, err := newFile(flags.Trace, flags.Limit, env)
 		if err != nil {
 			return nil, &failure{code: exitFailed, stage: "trace", err: err}
 		}
@@ -119,7 +75,7 @@ func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 		cfg.Sink, cfg.Head = newLadder(out).add, ladderHead
 	}
 	if flags.Pcap != "" {
-		out, err := newFile(flags.Pcap, env)
+		out, err := newFile(flags.Pcap, flags.Limit, env)
 		if err != nil {
 			return nil, errors.Join(&failure{code: exitFailed, stage: "pcap", err: err}, f.close())
 		}

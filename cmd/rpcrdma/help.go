@@ -117,6 +117,7 @@ Flags of all commands:
   -credits N       calls at a time on a connection at most; default 32, for perf -depth
   -trace FILE      write what happens, a line each, with decoded headers; - is standard error
   -pcap FILE       write the messages as a pcapng file, which Wireshark reads, with all their data
+  -limit BYTES     how large each of these files may become; default 1024m; 0: as large as it likes
 `
 
 const helpExit = `
