@@ -21,7 +21,10 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 			c.users++
 			return c.conn, nil
 		case ctx.Err() != nil:
-			return nil, errors.Join(ctx.Err(), c.failed)
+			if c.failed == nil {
+				return nil, ctx.Err()
+			}
+			return nil, fmt.Errorf("%w with no connection: %w", ctx.Err(), c.failed)
 		case c.stats.DialFailures > failures && (lasting(c.failed) || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
 			return nil, c.failed
 		case c.cfg.DialFailures == 0 && time.Now().Before(c.next):

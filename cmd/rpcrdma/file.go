@@ -48,6 +48,9 @@ func (f *file) Write(b []byte) (int, error) {
 	n, err := f.buf.Write(b)
 	f.n += size(n)
 	f.failed(err)
+	if f.f == nil { // somebody looks on
+		f.failed(f.buf.Flush())
+	}
 	return n, err
 }
 

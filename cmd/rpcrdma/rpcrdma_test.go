@@ -552,6 +552,11 @@ func TestTraceAndCapture(t *testing.T) {
 			t.Errorf("%q is not in the trace:\n%s", want, text)
 		}
 	}
+	var both buffer // the trace comes as things happen, not at the end
+	code := run(context.Background(), []string{"ping", "-c", "1", "-trace", "-", addr}, environment{stdout: &both, stderr: &both})
+	if seen := both.String(); code != exitDone || !strings.Contains(seen, "dialed") || strings.Index(seen, "dialed") > strings.Index(seen, "reply from") {
+		t.Errorf("exit %d: %s", code, seen)
+	}
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
 		t.Skip("tshark is not installed: the capture was written and not read")

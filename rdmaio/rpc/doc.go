@@ -24,7 +24,8 @@
 //
 // What the bindings make eligible stays in the memory it is in: the transport moves it by RDMA where
 // it does not fit inline. A caller who names memory in Options.Results finds eligible results there, placed by the
-// server, and the decoded value points into it.
+// server, and the decoded value points into it. How much a server fetches for one call is its rdmaio.Config.MaxPull, a little over 1 MiB by
+// default: larger arguments are refused.
 //
 // # What a failed call means
 //

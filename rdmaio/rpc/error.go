@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	text := fmt.Sprintf("rpc: program %d version %d procedure %d: %v", e.Program, e.Version, e.Procedure, e.Err)
 	var peer *rdmaio.PeerError
 	if errors.As(e.Err, &peer) && peer.Code == rdmaio.PeerErrChunk {
-		text += "; where results are larger than comes inline, Options.ReplyBuf and Results have to have room for them"
+		text += "; results larger than comes inline need room in Options.ReplyBuf and Results, and large arguments need the server to take as much (its rdmaio.Config.MaxPull)"
 	}
 	return text
 }

@@ -268,16 +268,20 @@ func TestNotSent(t *testing.T) {
 	exchange(t, c, true)
 }
 
-// A reply too large for what was offered says what to do.
+// A reply too large for what was offered says what to do, and so do arguments too large for the server.
 func TestNoRoom(t *testing.T) {
 	w := newWorld(t, "mem")
-	w.serve(rpc.NewHandler(nil, newService()), nil)
+	w.serve(rpc.NewHandler(nil, newService()), &rdmaio.Config{MaxPull: 10_000})
 	c := rpc.NewClient(w.dial(nil), storeV1, nil)
 	if err := c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: pattern(9000)}, new(store.WriteRes), nil); err != nil {
 		t.Fatal(err)
 	}
 	err := c.Call(context.Background(), store.ProcRead, new(store.ReadArgs), new(store.ReadRes), nil)
 	if err == nil || !strings.Contains(err.Error(), "Options.ReplyBuf") {
+		t.Errorf("error %v", err)
+	}
+	err = c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: pattern(10_001)}, new(store.WriteRes), nil)
+	if err == nil || !strings.Contains(err.Error(), "Config.MaxPull") {
 		t.Errorf("error %v", err)
 	}
 }
