@@ -48,10 +48,11 @@ func (o *output) Write(b []byte) (int, error) {
 }
 
 type commandLine struct {
-	Ping    pingCmd  `cmd:""`
-	Perf    perfCmd  `cmd:""`
-	Serve   serveCmd `cmd:""`
-	Version struct{} `cmd:""`
+	Ping       pingCmd       `cmd:""`
+	Perf       perfCmd       `cmd:""`
+	Serve      serveCmd      `cmd:""`
+	Completion completionCmd `cmd:""`
+	Version    struct{}      `cmd:""`
 }
 
 // run runs one command line and returns the exit code. The context ends at the first signal.
@@ -94,6 +95,8 @@ func execute(ctx context.Context, args []string, env environment) int {
 		err = line.Perf.run(ctx, env)
 	case "serve":
 		err = line.Serve.run(ctx, env)
+	case "completion":
+		err = line.Completion.run(env, parser.Model)
 	default:
 		fmt.Fprintln(env.stdout, version())
 	}

@@ -13,6 +13,8 @@ func help(topic string) (text string, ok bool) {
 		return helpPerf + helpDevice + helpExit, true
 	case "serve":
 		return helpServe + helpDevice + helpExit, true
+	case "completion":
+		return helpCompletion, true
 	case "version":
 		return "Usage: rpcrdma version\n\nPrint the version of this tool.\n", true
 	case "exit-codes":
@@ -31,10 +33,11 @@ Examples:
                                  how much data goes through
 
 Commands:
-  ping     connect, and make a call that does nothing, again and again
-  perf     measure calls: time, rate, throughput
-  serve    answer both
-  version  print the version of this tool
+  ping        connect, and make a call that does nothing, again and again
+  perf        measure calls: time, rate, throughput
+  serve       answer both
+  completion  print a script that completes command lines
+  version     print the version of this tool
 
 Further help: rpcrdma help COMMAND, exit-codes
 `
@@ -108,6 +111,16 @@ Procedure 0 of every program and version is answered.
 Flags:
   -q             print nothing but errors
   -json          print JSON lines
+`
+
+const helpCompletion = `Print a script by which a shell completes commands, flags, their values and files.
+
+Usage: rpcrdma completion bash|zsh|fish
+
+Examples:
+  source <(rpcrdma completion bash)
+  rpcrdma completion zsh > "${fpath[1]}/_rpcrdma"
+  rpcrdma completion fish > ~/.config/fish/completions/rpcrdma.fish
 `
 
 const helpDevice = `

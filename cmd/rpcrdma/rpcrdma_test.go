@@ -627,7 +627,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: exit %d, %q, %q", tt.args, code, stdout, stderr)
 		}
 	}
-	for _, args := range []string{"", "help", "-h", "ping -help", "help perf", "help serve", "help version", "help exit-codes", "version", "--version"} {
+	for _, args := range []string{"", "help", "-h", "ping -help", "help perf", "help serve", "help version", "help exit-codes", "help completion", "version", "--version"} {
 		code, stdout, stderr := try(context.Background(), strings.Fields(args)...)
 		if code != exitDone || stdout == "" || stderr != "" {
 			t.Errorf("%q: exit %d, %q", args, code, stderr)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli/completion"
 )
 
 // asCommand has the test binary be xdrgen.
@@ -31,7 +33,7 @@ func exampleFiles(t *testing.T) map[string]string {
 	const nfs = "struct readargs { opaque file[4]; unsigned int offset; };\n" +
 		"program NFS_PROGRAM { version NFS_VERSION { void NFSPROC_NULL(void) = 0; opaque_t NFSPROC_READ(readargs) = 6; } = 2; } = 100003;\ntypedef opaque opaque_t<8>;\n"
 	return map[string]string{
-		"bin/xdrgen":  "#!/bin/sh\n" + asCommand + "=1 exec " + quoteShell(self) + " \"$@\"\n",
+		"bin/xdrgen":  "#!/bin/sh\n" + asCommand + "=1 exec " + completion.Quote(self) + " \"$@\"\n",
 		"bin/extract": "#!/bin/sh\necho 'struct a { int b; };'\n",
 		"proto.x":     proto, "old/proto.x": strings.Replace(proto, "int a", "hyper a", 1), "file.x": proto, "nfs_prot.x": nfs,
 		"mount.x": "struct m { int a };\n", "nlm_prot.x": "typedef string name<MAXNAMELEN>;\n",
@@ -112,7 +114,7 @@ func commandNames(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	for _, c := range testModel(t) {
-		out = append(out, c.name)
+		out = append(out, c.Name)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli"
+	"github.com/rpcrdma/rpcrdma/internal/cli/completion"
 )
 
 // TestSharedFlags holds that every command that reads XDR files takes the
@@ -28,12 +29,12 @@ func TestSharedFlags(t *testing.T) {
 		}
 	}
 	for _, c := range testModel(t) {
-		if !c.files || c.name == "corpus" {
+		if c.Operands == completion.Words || c.Name == "corpus" {
 			continue
 		}
 		for _, name := range []string{"-I", "-D", "-type", "-import", "-errors", "-color"} {
-			if !hasFlag(c, name) {
-				t.Errorf("%s does not take %s", c.name, name)
+			if !c.Has(name) {
+				t.Errorf("%s does not take %s", c.Name, name)
 			}
 		}
 	}

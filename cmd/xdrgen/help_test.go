@@ -13,10 +13,10 @@ import (
 // lines that it takes.
 func TestHelpExamples(t *testing.T) {
 	for _, c := range testModel(t) {
-		if c.name == "help" || c.name == "version" {
+		if c.Name == "help" || c.Name == "version" {
 			continue
 		}
-		text, _ := help(c.name)
+		text, _ := help(c.Name)
 		_, examples, ok := strings.Cut(text, "\nExamples:\n")
 		examples, _, _ = strings.Cut(examples, "\n\n")
 		n := 0
@@ -40,7 +40,7 @@ func TestHelpExamples(t *testing.T) {
 			}
 		}
 		if !ok || n < 2 {
-			t.Errorf("help %s has %d examples", c.name, n)
+			t.Errorf("help %s has %d examples", c.Name, n)
 		}
 	}
 }

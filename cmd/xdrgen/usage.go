@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 // parseError says what the parser found in the words of the help: flags with
@@ -34,7 +36,7 @@ func topics() []string {
 	var out []string
 	_, commands, _ := strings.Cut(helpMain, "\nCommands:\n")
 	for line := range strings.Lines(commands) {
-		if words := strings.Fields(line); len(words) > 1 && summaryOf(words[0]) != "" {
+		if words := strings.Fields(line); len(words) > 1 && cli.Summary(helpMain, words[0]) != "" {
 			out = append(out, words[0])
 		}
 	}

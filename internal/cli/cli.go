@@ -47,6 +47,16 @@ func WantsHelp(args []string) (topic string, ok bool) {
 	return "", false
 }
 
+// Summary finds the line of the main help on a command: two spaces, its name, and what it does.
+func Summary(mainHelp, command string) string {
+	for line := range strings.Lines(mainHelp) {
+		if rest, ok := strings.CutPrefix(line, "  "+command+" "); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
 // IsTerminal reports whether w, a file or anything else, is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

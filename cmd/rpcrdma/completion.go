@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/rpcrdma/rpcrdma/internal/cli/completion"
+)
+
+// completionCmd is the command "completion".
+type completionCmd struct {
+	Shell string `arg:""`
+}
+
+// run prints a script that completes commands, flags, their values, files and hosts.
+func (c *completionCmd) run(env environment, app *kong.Application) error {
+	tool := completion.Tool{Name: "rpcrdma", Commands: completionCommands(app)}
+	text, err := tool.Script(c.Shell)
+	if err != nil {
+		return &failure{code: exitUsage, stage: "completion", err: err}
+	}
+	fmt.Fprint(env.stdout, text)
+	return nil
+}
+
+// completionCommands adds to what the parser knows of the commands what it does not.
+func completionCommands(app *kong.Application) []completion.Command {
+	commands := completion.Commands(app, helpMain)
+	topics := []string{"exit-codes"}
+	for i := range commands {
+		c := &commands[i]
+		topics = append(topics, c.Name)
+		for j := range c.Flags {
+			if f := &c.Flags[j]; f.Long == "trace" || f.Long == "pcap" {
+				f.Kind = completion.File
+			}
+		}
+		switch c.Name {
+		case "completion":
+			c.Args = completion.Shells
+		case "ping", "perf":
+			c.Operands = completion.Hosts
+		}
+	}
+	return append(commands, completion.Command{Name: "help", Help: "show help on a command or topic", Args: topics})
+}
