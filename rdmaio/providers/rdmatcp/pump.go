@@ -14,12 +14,13 @@ import (
 // for the peer.
 //
 // Two things make messages share a write, where each write costs more than all
-// else. While the reader has whole messages before it, or answers to our Reads come
-// without a pause, completions are not notified of, and what is posted waits, until it
-// has seen them all (cork). And who posts again before anything
-// came from the peer, or did so the time before, leaves it to the writer, which
-// runs when he waits or another processor is free: so a message and its answer
-// never wait for a goroutine, and a stream of them is gathered.
+// else. While the reader has whole messages before it, or answers to our Reads, or
+// long messages with small ones between, come without a pause, completions are not
+// notified of, and what is posted waits, until it has seen them all (cork). And who
+// posts again before anything came from the peer, or did so the time before, leaves
+// it to the writer, which runs when he waits or another processor is free: so a
+// message and its answer never wait for a goroutine, and a stream of them is
+// gathered.
 
 const (
 	inlineRounds = 4       // writes that one who posts does for others
