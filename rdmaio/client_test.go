@@ -135,7 +135,9 @@ func TestClientGivesUp(t *testing.T) {
 		w := newWorld(t)
 		b := w.breaks(100, false)
 		c := w.newClient(&rdmaio.ClientConfig{Retransmits: tt.retransmits})
-		_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_, err := c.Call(ctx, nullCall(c.XID(), 40))
 		var ce *rdmaio.CallError
 		if !errors.As(err, &ce) || !ce.MayHaveRun || !errors.Is(err, verbs.ErrPeerDisconnected) {
 			t.Errorf("Retransmits %d: %v", tt.retransmits, err)
