@@ -188,10 +188,15 @@ func optional(v reflect.Value) (maybe, bool) {
 	return maybe{v.FieldByName("Present").Bool(), v.FieldByName("Value")}, true
 }
 
-// layers is how many Optionals v lies in, within each other.
+// layers is how many Optionals v lies in, within each other. A pointer in one is
+// optional data too, of a type that contains itself.
 func layers(v reflect.Value) int {
-	if opt, ok := optional(v); ok {
-		return 1 + layers(opt.value)
+	opt, ok := optional(v)
+	switch {
+	case !ok:
+		return 0
+	case opt.value.Kind() == reflect.Pointer:
+		return 2
 	}
-	return 0
+	return 1 + layers(opt.value)
 }

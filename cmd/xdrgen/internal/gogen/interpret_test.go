@@ -28,40 +28,26 @@ type interpretCase struct {
 // them: values, and mutations and parts of them.
 func TestInterpreterRandom(t *testing.T) {
 	longRun(t, "builds a test program for each schema")
-	schemas := 6
 	mod := newModule(t)
 	child, err := os.ReadFile("testdata/interpret_test.go.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
+	schemas := map[string]schema{}
+	for seed := range uint64(6) {
+		schemas[fmt.Sprintf("q%02d", seed)] = makeSchema(seed+1000, true)
+	}
+	for i := range *wildCount {
+		seed := *wildFirst + uint64(i)
+		schemas[fmt.Sprintf("w%02d", seed)] = schema{x: wildSchema(seed, false)}
+	}
 	cases, refused := 0, map[string]int{}
-	for seed := range schemas {
-		s := makeSchema(uint64(seed)+1000, true)
-		pkg := fmt.Sprintf("q%02d", seed)
+	for pkg, s := range schemas {
 		u := s.compile(t, mod, pkg, true)
-		n := newNames()
-		n.add(u.Decls, nil, true)
-		r := rand.New(rand.NewPCG(uint64(seed), 13))
-		var all []interpretCase
-		for _, d := range u.Decls {
-			if d.Kind == ir.Const || d.Kind == ir.Program || d.List != nil {
-				continue
-			}
-			typ := &ir.Type{Kind: ir.Ref, Ref: d, Size: d.Size}
-			for i := range 48 {
-				w := &wirer{r: r, deep: i % 5}
-				in := mutate(r, w.decl(nil, d), i)
-				c := interpretCase{Type: n.decl[d], In: fmt.Sprintf("%x", in)}
-				root, err := dynamic.Decode(in, typ, dynamic.Limits{})
-				var e *dynamic.Error
-				if errors.As(err, &e) {
-					c.Code = string(e.Code)
-				} else {
-					c.Read = root.Length
-				}
-				refused[c.Code]++
-				all = append(all, c)
-			}
+		r := rand.New(rand.NewPCG(13, 13))
+		all := interpretCases(r, u)
+		for _, c := range all {
+			refused[c.Code]++
 		}
 		text, err := json.Marshal(all)
 		if err != nil {
@@ -71,13 +57,40 @@ func TestInterpreterRandom(t *testing.T) {
 		mod.write(t, pkg+"/interpret_test.go", bytes.Replace(child, []byte("package interpret"), []byte("package "+pkg), 1))
 		cases += len(all)
 	}
-	t.Logf("%d schemas, %d inputs, by code of refusal: %v", schemas, cases, refused)
+	t.Logf("%d schemas, %d inputs, by code of refusal: %v", len(schemas), cases, refused)
 	for _, c := range []dynamic.Code{"", dynamic.Short, dynamic.Bool, dynamic.Padding, dynamic.Bound, dynamic.Enum, dynamic.Union} {
 		if refused[string(c)] == 0 {
 			t.Errorf("no input is refused as %q", c)
 		}
 	}
 	mod.run(t)
+}
+
+// interpretCases asks the interpreter about random values of each type of u, and
+// mutations and parts of them.
+func interpretCases(r *rand.Rand, u *ir.Unit) (all []interpretCase) {
+	n := newNames()
+	n.add(u.Decls, nil, true)
+	for _, d := range u.Decls {
+		if d.Kind == ir.Const || d.Kind == ir.Program || d.List != nil {
+			continue
+		}
+		typ := &ir.Type{Kind: ir.Ref, Ref: d, Size: d.Size}
+		for i := range 48 {
+			w := &wirer{r: r, deep: i % 5}
+			in := mutate(r, w.decl(nil, d), i)
+			c := interpretCase{Type: n.decl[d], In: fmt.Sprintf("%x", in)}
+			root, err := dynamic.Decode(in, typ, dynamic.Limits{})
+			var e *dynamic.Error
+			if errors.As(err, &e) {
+				c.Code = string(e.Code)
+			} else {
+				c.Read = root.Length
+			}
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // mutate spoils a valid encoding, each time in another way; the first is left

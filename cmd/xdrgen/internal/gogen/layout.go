@@ -311,3 +311,9 @@ func isAlias(d *ir.Decl) bool {
 	t := resolve(d.Type)
 	return t.Kind == ir.Ref || t.Kind == ir.Optional && pointerOptional(t)
 }
+
+// isPointer reports whether typedef d names a Go pointer, which can have no methods.
+func isPointer(d *ir.Decl) bool {
+	t := d.Type.Underlying()
+	return t.Kind == ir.Optional && pointerOptional(t)
+}

@@ -250,7 +250,7 @@ func (p *passer) ref(t *ir.Type) {
 	case ir.Enum:
 		p.take(4, p.unless(jen.Op("!").Add(p.g.declType(d)).Call(p.uint32()).Dot("Valid").Call()))
 	case ir.Typedef:
-		if isTransparent(d) || p.g.typeCheckWeight(d.Type) <= passLimit {
+		if isTransparent(d) || isPointer(d) || p.g.typeCheckWeight(d.Type) <= passLimit {
 			p.pass(d.Type)
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
@@ -107,7 +108,9 @@ func (s *schema) compile(t *testing.T, mod module, pkg string, tests bool) *ir.U
 		t.Fatal(err)
 	}
 	for _, d := range r.Diags {
-		t.Fatalf("%s\n%s%s", d.Message, s.x, s.bind)
+		if r.Unit == nil || d.Severity == diag.Error {
+			t.Fatalf("%s: %s\n%s%s", pkg, d.Message, s.x, s.bind)
+		}
 	}
 	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: tests})
 	if err != nil || len(diags) > 0 {

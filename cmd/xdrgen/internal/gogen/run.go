@@ -299,7 +299,7 @@ func (g *gen) fieldsWeight(fs []*ir.Field) int {
 // and not large (ADR 0005).
 func (g *gen) inlined(d *ir.Decl) bool {
 	switch {
-	case d.Kind == ir.Enum, d.Kind == ir.Typedef && isTransparent(d):
+	case d.Kind == ir.Enum, d.Kind == ir.Typedef && (isTransparent(d) || isPointer(d)):
 		return true
 	case d.Recursive:
 		return false

@@ -80,7 +80,7 @@ func (s *spots) decl(d *ir.Decl, on spot) *spot {
 		field(f)
 	}
 	for _, a := range d.Arms {
-		if a.Field != nil {
+		if a.Field != nil && !dead(d, a) {
 			field(a.Field)
 		}
 	}

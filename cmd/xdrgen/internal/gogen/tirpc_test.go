@@ -36,7 +36,32 @@ const (
 // TestTirpc holds generated code against C from rpcgen and libtirpc, over the
 // corpus: the same random values and the same mutations of them.
 func TestTirpc(t *testing.T) {
-	longRun(t, "compiles C for each file of the corpus")
+	needC(t)
+	againstC(t, corpusFiles(t), 10)
+}
+
+// TestTirpcRandom does the same with interfaces made at random.
+func TestTirpcRandom(t *testing.T) {
+	needC(t)
+	dir := t.TempDir()
+	var files []string
+	for i := range *wildCount {
+		seed := *wildFirst + uint64(i)
+		file := filepath.Join(dir, fmt.Sprintf("wild%d.x", seed))
+		if err := os.WriteFile(file, []byte(wildSchema(seed, true)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	againstC(t, files, len(files)/2)
+}
+
+// needC skips the test where there is nothing to compare with.
+func needC(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles C for each file")
+	}
 	for _, tool := range []string{"rpcgen", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("no %s: install rpcsvc-proto, gcc and libtirpc-dev to compare with C", tool)
@@ -45,10 +70,15 @@ func TestTirpc(t *testing.T) {
 	if _, err := os.Stat("/usr/include/tirpc/rpc/xdr.h"); err != nil {
 		t.Skip("no libtirpc: install libtirpc-dev to compare with C")
 	}
+}
+
+// againstC compares what both sides make of files, of which at least some are for C.
+func againstC(t *testing.T, inputs []string, atLeast int) {
+	t.Helper()
 	mod := newModule(t)
 	seen := map[string]int{}
 	files := 0
-	for _, file := range corpusFiles(t) {
+	for _, file := range inputs {
 		u := unitForC(t, mod, file)
 		if u == nil {
 			continue
@@ -77,7 +107,7 @@ func TestTirpc(t *testing.T) {
 			t.Logf("%6d  %s", n, class)
 		}
 	}
-	if files < 10 {
+	if files < atLeast {
 		t.Errorf("only %d files compared", files)
 	}
 }

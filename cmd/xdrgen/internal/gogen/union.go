@@ -100,21 +100,26 @@ func oneLabelEach(d *ir.Decl) bool {
 	return !slices.ContainsFunc(d.Arms, func(a *ir.Arm) bool { return len(a.Labels) > 1 })
 }
 
+// dead reports whether a is the default arm of a union over a bool, with arms for
+// TRUE and for FALSE: no code is written for it.
+func dead(d *ir.Decl, a *ir.Arm) bool {
+	return a.Default && len(d.Arms) == 3 && d.Disc.Type.Underlying().Kind == ir.Bool
+}
+
 // boolArms is arms for a union over a bool: if and else.
 func boolArms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other []jen.Code) jen.Code {
 	var code [2][]jen.Code // of FALSE and of TRUE
-	var rest []jen.Code
 	var has [2]bool
+	rest := other
 	for _, a := range d.Arms {
-		if a.Default {
+		switch {
+		case dead(d, a):
+		case a.Default:
 			rest = body(a)
-			continue
+		default:
+			i := labelWord(a.Labels[0])
+			code[i], has[i] = body(a), true
 		}
-		i := labelWord(a.Labels[0])
-		code[i], has[i] = body(a), true
-	}
-	if !slices.ContainsFunc(d.Arms, func(a *ir.Arm) bool { return a.Default }) {
-		rest = other
 	}
 	for i := range code {
 		if !has[i] {

@@ -136,8 +136,15 @@ typedef quadruple quads[0x7fffffff];
 typedef quads grid[0x7fffffff];
 typedef opaque nothing<0>;
 enum e { A = 1 };
+typedef struct twig *twigp;
+typedef twigp forest<>;
+struct twig { int a; forest kids; twigp other; };
+typedef struct bare bares<>;
+struct bare { bares more; };
 `)
 	for name, want := range map[string]ir.Size{
+		"twigp": {Min: 4, Unbounded: true}, "forest": {Min: 4, Unbounded: true}, "twig": {Min: 12, Unbounded: true},
+		"bares": {Min: 4, Unbounded: true}, "bare": {Min: 4, Unbounded: true},
 		"five": {Min: 8, Max: 8}, "upto5": {Min: 4, Max: 12}, "any": {Min: 4, Max: 4 + 1<<32},
 		"three": {Min: 12, Max: 12}, "many": {Min: 4, Max: 84}, "all": {Min: 4, Max: 4 + 8*(1<<32-1)},
 		"maybe": {Min: 4, Max: 8}, "plain": {Min: 24, Max: 24}, "u": {Min: 4, Max: 28}, "both": {Min: 8, Max: 16},

@@ -120,7 +120,7 @@ func (s *sizer) decl(d *ir.Decl) ir.Size {
 	if s.done[d] || d.Import != nil && d.Size != (ir.Size{}) {
 		return d.Size
 	}
-	s.done[d] = true // what holds itself does so behind a count or a presence word, which needs no inner size
+	s.done[d] = true // what holds itself does so behind a count or a presence word, where nobody looks at it
 	switch d.Kind {
 	case ir.Enum:
 		d.Size = words(1)
@@ -186,13 +186,19 @@ func (s *sizer) compute(t *ir.Type) ir.Size {
 		size.Unbounded = t.Len > 0 && e.Unbounded || size.Max == maxSize
 		return size
 	case ir.Array:
-		if t.Max == 0 {
+		switch {
+		case t.Max == 0:
 			return words(1)
+		case recursive(t.Elem):
+			return ir.Size{Min: 4, Unbounded: true}
 		}
 		e := s.typ(t.Elem)
 		m := satMul(e.Max, t.Max)
 		return ir.Size{Min: 4, Max: satAdd(4, m), Unbounded: e.Unbounded || m == maxSize}
 	case ir.Optional:
+		if recursive(t.Elem) {
+			return ir.Size{Min: 4, Unbounded: true}
+		}
 		e := s.typ(t.Elem)
 		return ir.Size{Min: 4, Max: satAdd(4, e.Max), Unbounded: e.Unbounded}
 	case ir.ListOf:
@@ -200,3 +206,7 @@ func (s *sizer) compute(t *ir.Type) ir.Size {
 	}
 	return s.decl(t.Ref)
 }
+
+// recursive reports whether t is a type that contains itself, the size of which may
+// not be known yet; but it has no end.
+func recursive(t *ir.Type) bool { return t.Ref != nil && t.Ref.Recursive }
