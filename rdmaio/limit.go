@@ -81,12 +81,12 @@ func (c *Conn) allot(q *engine.Request) {
 	if !c.shared.memory.take(q.SinkSize) {
 		c.hit(LimitMaxMemory)
 		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.SinkSize, c.set.MaxMemory)
-	} else if b, err := c.pool.Buffer(q.SinkSize); err != nil {
+	} else if b, err := c.pool.Buffer(q.SinkLead + q.SinkSize); err != nil {
 		c.shared.memory.give(q.SinkSize)
 		ev.Err = err
 	} else {
 		c.hoard.used += q.SinkSize
-		q.Sink = engine.Buffer{MR: b.MR, Bytes: b.Bytes}
+		q.Sink = engine.Buffer{MR: b.MR, Offset: q.SinkLead, Bytes: b.Bytes[q.SinkLead:]}
 		q.Owner = &Request{conn: c, req: q, sink: b}
 	}
 	if ev.Err != nil {

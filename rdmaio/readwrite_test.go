@@ -3,6 +3,7 @@ package rdmaio_test
 import (
 	"bytes"
 	"context"
+	"reflect"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -225,6 +226,27 @@ func sizesAroundTheThreshold(t *testing.T, w *world) {
 			if got, err := readReply(reply); err != nil || !bytes.Equal(got, data) {
 				t.Fatalf("%d bytes, inline %v: %d came, %v", n, inline, len(got), err)
 			}
+		}
+	}
+}
+
+// The first item that comes by chunk begins on a cache line, where memory is copied fastest, whatever is before it.
+func TestItemOnCacheLine(t *testing.T) {
+	w := newWorld(t)
+	f, placed := &file{t: t}, make(chan []byte, 1)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		placed <- r.Placed[0].Data
+		f.ServeRPC(r)
+	}), nil)
+	c := w.dial(nil)
+	for i, n := range []int{5000, 64 << 10, 1 << 20} {
+		data := pattern(n, uint64(i))
+		if _, err := c.Call(context.Background(), writeCall(uint32(i), 0, data)); err != nil {
+			t.Fatal(err)
+		}
+		got := <-placed
+		if at := reflect.ValueOf(got).Pointer() % 64; at != 0 || !bytes.Equal(f.data[:n], data) {
+			t.Errorf("%d bytes are %d behind a cache line", n, at)
 		}
 	}
 }

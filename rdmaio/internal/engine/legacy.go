@@ -63,8 +63,7 @@ func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
 		e.fetched(r, f)
 		return true
 	}
-	r.SinkSize = r.plan.Size
-	e.eff.Sinks = append(e.eff.Sinks, r)
+	e.want(r)
 	return true
 }
 

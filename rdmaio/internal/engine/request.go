@@ -19,7 +19,8 @@ type Request struct {
 	Placed  []chunk.Placed
 	Padding Padding // of Message
 
-	SinkSize int    // with Effects.Sinks: how much memory to put the message together in
+	SinkSize int    // with Effects.Sinks: how much memory to put the message together in,
+	SinkLead int    // and how far behind a cache line it would best begin, for the first chunk to be on one
 	Sink     Buffer // what EventSink brings
 
 	Answer Answer // what EventReply brings

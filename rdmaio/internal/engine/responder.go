@@ -40,7 +40,18 @@ func (e *Engine) request(r *Request, i int, f *header.Fault) {
 		e.eff.Deliver = append(e.eff.Deliver, r)
 		return
 	}
-	r.SinkSize = r.plan.Size
+	e.want(r)
+}
+
+// cacheLine is the size of one on most processors. Memory is copied fastest from and to whole ones.
+const cacheLine = 64
+
+// want asks for memory to put a planned message together in.
+func (e *Engine) want(r *Request) {
+	r.SinkSize, r.SinkLead = r.plan.Size, 0
+	if len(r.plan.Placed) > 0 {
+		r.SinkLead = -r.plan.Placed[0].At & (cacheLine - 1)
+	}
 	e.eff.Sinks = append(e.eff.Sinks, r)
 }
 

@@ -166,7 +166,7 @@ func TestNoMemory(t *testing.T) {
 	msg := unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 00000004 00000000 00001000 00000000 00000000 00000000 "+rpcCall)
 	copy(b.cfg.Recv[0].Bytes, msg)
 	f := b.e.Step(0, []engine.Event{completion(verbs.WC{WRID: 0, Opcode: verbs.WCRecv, ByteLen: uint32(len(msg))})})
-	if len(f.Sinks) != 1 || f.Sinks[0].SinkSize != 24 {
+	if len(f.Sinks) != 1 || f.Sinks[0].SinkSize != 24 || f.Sinks[0].SinkLead != 64-20 { // the chunk has position 20
 		t.Fatalf("sinks %+v", f.Sinks)
 	}
 	b.recv, b.open[0] = b.recv-1, false
