@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -153,11 +154,21 @@ func usage(env environment, topic string, err error) int {
 	return exitUsage
 }
 
+// What the parser says of a flag without its value, and where an argument should be.
+var (
+	noValue    = regexp.MustCompile(`: expected \S+ value but got "EOL" .*`)
+	noArgument = regexp.MustCompile(`^expected "<(\w+)>"$`)
+)
+
 // inOurWords gives the parser's errors the names of flags that the help has, and no advice on how to write them.
 func inOurWords(app *kong.Application, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "; perhaps try")
 	text = strings.TrimSuffix(text, " (short flag)")
 	text = strings.Replace(text, "unknown flag --", "unknown flag -", 1)
+	text = noValue.ReplaceAllString(text, ": a value is missing")
+	text = noArgument.ReplaceAllStringFunc(text, func(s string) string {
+		return strings.ToUpper(noArgument.FindStringSubmatch(s)[1]) + " is missing"
+	})
 	for _, cmd := range app.Children {
 		for _, f := range cmd.Flags {
 			to := "-" + f.Name

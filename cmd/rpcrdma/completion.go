@@ -27,7 +27,7 @@ func (c *completionCmd) run(env environment, app *kong.Application) error {
 // completionCommands adds to what the parser knows of the commands what it does not.
 func completionCommands(app *kong.Application) []completion.Command {
 	commands := completion.Commands(app, helpMain)
-	topics := []string{"exit-codes"}
+	topics := []string{"json", "exit-codes"}
 	for i := range commands {
 		c := &commands[i]
 		topics = append(topics, c.Name)

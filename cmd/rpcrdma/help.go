@@ -17,6 +17,8 @@ func help(topic string) (text string, ok bool) {
 		return helpCompletion, true
 	case "version":
 		return "Usage: rpcrdma version\n\nPrint the version of this tool.\n", true
+	case "json":
+		return helpJSON, true
 	case "exit-codes":
 		return helpExit[1:], true
 	}
@@ -39,7 +41,7 @@ Commands:
   completion  print a script that completes command lines
   version     print the version of this tool
 
-Further help: rpcrdma help COMMAND, exit-codes
+Further help: rpcrdma help COMMAND, json, exit-codes
 `
 
 const helpPing = `Connect to a server and call its procedure 0, which does nothing, again and again.
@@ -61,7 +63,7 @@ Flags:
   -prog N        program; default 100003, which is NFS
   -vers N        version of the program; default 3
   -q             print the summary only
-  -json          print JSON lines
+  -json          print JSON lines: rpcrdma help json
 `
 
 const helpPerf = `Measure calls to a server that rpcrdma serve started, or within this process.
@@ -92,7 +94,7 @@ Flags:
   -W DURATION    how long to wait for a connection; default 5s
   -histogram     print how the times are distributed
   -q             print the summary only
-  -json          print JSON lines
+  -json          print JSON lines: rpcrdma help json
 `
 
 const helpServe = `Serve ping and perf until the first signal.
@@ -110,7 +112,7 @@ Procedure 0 of every program and version is answered.
 
 Flags:
   -q             print nothing but errors
-  -json          print JSON lines
+  -json          print JSON lines: rpcrdma help json
 `
 
 const helpCompletion = `Print a script by which a shell completes commands, flags, their values and files.
@@ -121,6 +123,24 @@ Examples:
   source <(rpcrdma completion bash)
   rpcrdma completion zsh > "${fpath[1]}/_rpcrdma"
   rpcrdma completion fish > ~/.config/fish/completions/rpcrdma.fish
+`
+
+const helpJSON = `With -json ping, perf and serve print objects, one a line, on the standard output stream. Each has
+"v": 1 and a type. Fields may be added; those that are here stay.
+
+  ping   start     address provider program version connect_ns inline_send_bytes inline_recv_bytes
+                   remote_invalidate
+         reply     seq time_ns credits
+         end       sent received min_ns mean_ns max_ns mdev_ns p99_ns
+  perf   start     address provider size_bytes depth connections direction inline_send_bytes
+                   inline_recv_bytes
+         interval  from_ns to_ns, and the figures of that time
+         end       took_ns cpu_per_call_ns, the figures of all, and with -histogram
+                   histogram: a list of up_to_ns count
+         figures   calls data_bytes calls_per_s bytes_per_s min_ns mean_ns max_ns p50_ns p90_ns p99_ns
+                   p999_ns
+  serve  ready     address provider
+  all    error     stage message help code: the exit code, which rpcrdma help exit-codes explains
 `
 
 const helpDevice = `

@@ -172,7 +172,8 @@ func (p *pinger) summary() {
 	if p.sent > 0 {
 		loss = 100 * float64(p.sent-n) / float64(p.sent)
 	}
-	fmt.Fprintf(p.env.stdout, "--- %s ping statistics ---\n%d calls, %d replies, %.4g%% lost\n", p.Host, p.sent, n, loss)
+	fmt.Fprintf(p.env.stdout, "--- %s ping statistics ---\n%s, %s, %.4g%% lost\n",
+		p.Host, count(p.sent, "call", "calls"), count(n, "reply", "replies"), loss)
 	if n > 0 {
 		fmt.Fprintf(p.env.stdout, "rtt min/avg/max/mdev = %v/%v/%v/%v\n",
 			rounded(p.times.Min()), rounded(p.times.Mean()), rounded(p.times.Max()), rounded(p.times.Deviation()))

@@ -33,9 +33,17 @@ func newReport(m *measurement) *results {
 			"inline_send_bytes": s.InlineSend, "inline_recv_bytes": s.InlineRecv,
 		})
 	} else if !m.Quiet {
-		fmt.Fprintf(m.env.stdout, "%d bytes %s %s over %s: %d at a time on %d connections\n", m.Size, kind, m.addr, m.Provider, m.Depth, m.Parallel)
+		fmt.Fprintf(m.env.stdout, "%d bytes %s %s over %s: %d at a time on %s\n", m.Size, kind, m.addr, m.Provider, m.Depth, count(m.Parallel, "connection", "connections"))
 	}
 	return &results{m: m}
+}
+
+// count puts a number before its noun.
+func count[N int | uint64](n N, one, more string) string {
+	if n == 1 {
+		more = one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // begin starts the clock.

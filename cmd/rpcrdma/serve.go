@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"strconv"
 	"time"
@@ -32,8 +33,11 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if err := c.deviceFlags.check(); err != nil {
 		return &failure{code: exitUsage, stage: "serve", err: err}
 	}
-	if _, err := strconv.ParseUint(c.Addr, 10, 16); err == nil {
-		c.Addr = ":" + c.Addr // no host has such a name
+	if port, err := strconv.ParseUint(c.Addr, 10, 64); err == nil { // no host has such a name
+		if port > math.MaxUint16 {
+			return &failure{code: exitUsage, stage: "serve", err: fmt.Errorf("port %d, must be 65535 at most", port)}
+		}
+		c.Addr = ":" + c.Addr
 	} else if _, _, err := net.SplitHostPort(c.Addr); err != nil {
 		c.Addr = net.JoinHostPort(c.Addr, defaultPort)
 	}

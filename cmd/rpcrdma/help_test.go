@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/rpcrdma/rpcrdma/internal/golden"
+)
+
+// docs/rpcrdma.md has the texts of the help.
+func TestHelpPage(t *testing.T) {
+	golden.CheckString(t, "../../docs/rpcrdma.md", helpPage())
+}
+
+// helpPage is the page docs/rpcrdma.md: the help, to read on.
+func helpPage() string {
+	var b strings.Builder
+	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
+		"`go install github.com/rpcrdma/rpcrdma/cmd/rpcrdma@latest` installs it; in this tree `go run ./cmd/rpcrdma` does as well.\n\n```\n" +
+		helpMain + "```\n")
+	for _, topic := range []string{"ping", "perf", "serve"} {
+		text, _ := help(topic)
+		text, _, _ = strings.Cut(text, helpDevice)
+		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
+	}
+	fmt.Fprintf(&b, "\n## Flags of all commands, and exit codes\n\n```%s%s```\n", helpDevice, helpExit)
+	fmt.Fprintf(&b, "\n## JSON lines\n\n```\n%s```\n\n## completion\n\n```\n%s```\n", helpJSON, helpCompletion)
+	return b.String()
+}
+
+// The help names every field of every line that is printed as JSON.
+func TestHelpJSON(t *testing.T) {
+	addr := serving(t)
+	for _, args := range []string{"ping -json -c 1 " + addr, "perf -json -n 10 -i 1ms -histogram " + addr, "ping -json -c 1 localhost:1"} {
+		_, stdout, _ := try(context.Background(), strings.Fields(args)...)
+		for _, o := range objects(t, stdout) {
+			for field := range o {
+				if !slices.Contains(strings.FieldsFunc(helpJSON, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), field) {
+					t.Errorf("%s: nothing on field %s of %s", args, field, o["type"])
+				}
+			}
+		}
+	}
+}
+
+// The examples of the help parse; those that need no server run.
+func TestHelpExamples(t *testing.T) {
+	t.Chdir(t.TempDir()) // one writes a file
+	n := 0
+	for _, topic := range []string{"", "ping", "perf", "serve"} {
+		text, _ := help(topic)
+		for line := range strings.Lines(text) {
+			fields := strings.Fields(line)
+			if len(fields) < 2 || fields[0] != "rpcrdma" || !strings.HasPrefix(line, "  rpcrdma") {
+				continue
+			}
+			n++
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel() // all end at once
+			args, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
+			code, _, stderr := try(ctx, strings.Fields(args)[1:]...)
+			if code == exitUsage {
+				t.Errorf("%s: %s", args, stderr)
+			}
+		}
+	}
+	if n < 14 {
+		t.Errorf("%d examples found", n)
+	}
+}
