@@ -10,5 +10,5 @@
 // files, the header of generated ones, and imports of unsafe and C. It reads
 // source text only (every build tag, no type checking), skips testdata and
 // nested modules, and reports all that it finds. CheckDocs looks at the pages:
-// links lead somewhere, and the index of decision records is complete.
+// links lead somewhere, and the indexes of docs and docs/adr are complete.
 package archtest

@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -10,8 +11,9 @@ import (
 )
 
 // CheckDocs reads the pages of the module at root, those beside go.mod and those
-// below docs, and reports links to files that do not exist and decision records
-// that the index does not list. Links to other hosts are not followed.
+// below docs, and reports links to files that do not exist, and pages and
+// decision records that the indexes of their folders do not list. Links to other
+// hosts are not followed.
 func CheckDocs(root string) ([]Finding, error) {
 	pages, err := filepath.Glob(filepath.Join(root, "*.md"))
 	if err != nil {
@@ -32,7 +34,10 @@ func CheckDocs(root string) ([]Finding, error) {
 			return nil, err
 		}
 	}
-	err = c.records()
+	if err := c.index("docs", "[A-Za-z]*.md", "| [%[1]s](%[1]s) | what it tells |"); err != nil {
+		return nil, err
+	}
+	err = c.index("docs/adr", "[0-9]*.md", "| [%[2]s](%[1]s) | the decision |")
 	return c.findings, err
 }
 
@@ -63,22 +68,24 @@ func (c *checker) page(file string) error {
 	return nil
 }
 
-// records checks that the index lists every decision record.
-func (c *checker) records() error {
-	const index = "docs/adr/README.md"
-	files, err := filepath.Glob(filepath.Join(c.root, "docs", "adr", "[0-9]*.md"))
+// index checks that the index of a folder, README.md, lists every page of a
+// pattern. The row to add is made of the page's name, and of that up to the
+// first hyphen.
+func (c *checker) index(folder, pattern, row string) error {
+	files, err := filepath.Glob(filepath.Join(c.root, filepath.FromSlash(folder), pattern))
 	if err != nil || len(files) == 0 {
 		return err
 	}
+	index := path.Join(folder, "README.md")
 	text, err := os.ReadFile(filepath.Join(c.root, filepath.FromSlash(index)))
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
-		if !strings.Contains(string(text), "]("+name+")") {
+		if name != "README.md" && !strings.Contains(string(text), "]("+name+")") {
 			number, _, _ := strings.Cut(name, "-")
-			c.report(path.Join("docs/adr", name), 0, "record", "not in %s: add a line \"| [%s](%s) | the decision |\"", index, number, name)
+			c.report(path.Join(folder, name), 0, "record", "not in %s: add a line %q", index, fmt.Sprintf(row, name, number))
 		}
 	}
 	return nil

@@ -115,11 +115,6 @@ func list(ds []diag.Diagnostic) string {
 	return out
 }
 
-// TestPage holds docs/errors.md against the texts.
-func TestPage(t *testing.T) {
-	golden.CheckString(t, "../../../../docs/errors.md", Markdown(entries(t)))
-}
-
 func TestText(t *testing.T) {
 	e, ok := Find(entries(t), "xdr0011")
 	if byName, _ := Find(entries(t), "Missing-Comma"); !ok || byName.Code != e.Code {
