@@ -37,7 +37,8 @@ type Config struct {
 	RemoteInvalidate int
 
 	// MaxPull is how many bytes one Call may make the server fetch by RDMA Read.
-	// Default 1 MiB + 64 KiB; negative: as many as a slice can hold.
+	// Default 1 MiB + 64 KiB; negative: as many as a slice can hold, so that a peer takes as much memory as it names, and
+	// MaxMemory is all that stands in its way.
 	MaxPull int
 
 	// MaxConnMemory is how many bytes all Calls of a connection that have chunks may take
