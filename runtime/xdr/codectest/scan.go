@@ -92,10 +92,12 @@ func sameList(method, want reflect.Value, known, early bool) error {
 
 // follow is the list that path leads to; invalid where it is not there.
 func follow(v reflect.Value, path string) reflect.Value {
+	v = held(v)
 	for _, name := range strings.Split(path, ".")[1:] {
-		if v = held(v.FieldByName(name)); !v.IsValid() {
+		if !v.IsValid() {
 			break
 		}
+		v = held(v.FieldByName(name))
 	}
 	return v
 }

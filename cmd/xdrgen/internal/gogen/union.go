@@ -150,8 +150,12 @@ func (g *gen) arm(d *ir.Decl, a *ir.Arm, v place) place {
 
 // discWord is the discriminant as the number that an error shows.
 func (g *gen) discWord(d *ir.Decl, disc expr) *jen.Statement {
-	if d.Disc.Type.Underlying().Kind == ir.Bool {
-		return jen.Uint64().Call(jen.Qual(xdrPath, "Word").Call(disc()))
+	if t := d.Disc.Type; t.Underlying().Kind == ir.Bool {
+		x := disc()
+		if resolve(t).Kind != ir.Bool { // a type of its own
+			x = jen.Bool().Call(x)
+		}
+		return jen.Uint64().Call(jen.Qual(xdrPath, "Word").Call(x))
 	}
 	return jen.Uint64().Call(jen.Uint32().Call(disc()))
 }
