@@ -2,40 +2,46 @@ package rdmaio_test
 
 import (
 	"context"
-	"expvar"
 	"fmt"
 	"log"
+	"sync"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Counters of a server out of its events, as expvar shows them at /debug/vars. Published by expvar.NewMap they would be
-// those of the whole program. Errors end the program, to be short.
+// Counters of a server out of its events: as an expvar.Map, or in whatever else counts, they would be there for the whole
+// program. Events come from several goroutines. Errors end the program, to be short.
 func ExampleConfig_events() {
 	must := func(err error) {
 		if err != nil {
 			log.Fatal(err)
 		}
 	}
-	vars := new(expvar.Map)
+	var mu sync.Mutex
+	vars := map[string]float64{}
+	add := func(name string, n float64) {
+		mu.Lock()
+		defer mu.Unlock()
+		vars[name] += n
+	}
 	count := func(e rdmaio.Event) {
 		switch e := e.(type) {
 		case *rdmaio.ConnUp:
-			vars.Add("connections", 1)
+			add("connections", 1)
 		case *rdmaio.ConnDown:
-			vars.Add("connections", -1)
+			add("connections", -1)
 		case *rdmaio.ServeStart:
-			vars.Add("in_progress", 1)
+			add("in_progress", 1)
 		case *rdmaio.ServeEnd:
-			vars.Add("in_progress", -1)
-			vars.Add(fmt.Sprintf("calls_of_procedure_%d", e.Procedure), 1)
-			vars.Add("bytes_received", int64(e.Received))
-			vars.Add("bytes_sent", int64(e.Sent))
-			vars.AddFloat("seconds", e.Took.Seconds())
+			add("in_progress", -1)
+			add(fmt.Sprintf("calls_of_procedure_%d", e.Procedure), 1)
+			add("bytes_received", float64(e.Received))
+			add("bytes_sent", float64(e.Sent))
+			add("seconds", e.Took.Seconds())
 			if e.Err != nil {
-				vars.Add("failed", 1)
+				add("failed", 1)
 			}
 		case *rdmaio.Refusal, *rdmaio.PeerFaults, *rdmaio.ConnFailed, *rdmaio.LimitHit:
 			log.Println(e) // rare, and worth a line
@@ -66,7 +72,7 @@ func ExampleConfig_events() {
 	must(server.Close())
 
 	for _, name := range []string{"connections", "in_progress", "calls_of_procedure_0", "calls_of_procedure_1", "bytes_received", "bytes_sent"} {
-		fmt.Println(name, vars.Get(name))
+		fmt.Println(name, vars[name])
 	}
 	// Output:
 	// connections 0

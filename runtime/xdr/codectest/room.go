@@ -17,7 +17,7 @@ func room(t *Type, wire []byte) error {
 		return err
 	}
 	want := append([]byte(before), wire...)
-	for n := 0; n < len(wire); n += 1 + len(wire)/most {
+	for n := 0; n < len(wire); n += 1 + len(wire)/most() {
 		buf := append(make([]byte, 0, len(before)+n), before...)
 		e := xdr.NewEncoder(buf)
 		e.NoGrow(true)

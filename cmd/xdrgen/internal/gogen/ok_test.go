@@ -127,7 +127,7 @@ func (m module) run(t *testing.T) {
 	cmd := exec.Command("go", "test", "-vet=all", "./...")
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	if arch := os.Getenv("CODEC_GOARCH"); arch != "" {
-		cmd = exec.Command("go", "test", "-vet=off", "-exec="+os.Getenv("CODEC_EXEC"), "./...")
+		cmd = exec.Command("go", "test", "-short", "-vet=off", "-exec="+os.Getenv("CODEC_EXEC"), "./...")
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "GOARCH="+arch, "CGO_ENABLED=0")
 	}
 	cmd.Dir = m.dir
