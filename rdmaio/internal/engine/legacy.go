@@ -21,7 +21,7 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 	m, p := &r.hdr, r.hdr.Pad
 	switch {
 	case !e.cfg.Legacy: // RFC 8166 §4.6.1
-		return &header.Fault{Code: header.FaultProcedure, Found: 2, Want: 4}
+		return &header.Fault{Code: header.FaultWithdrawn, Found: 2, Want: header1.Version}
 	case p.Align == 0 || p.Align&(p.Align-1) != 0 || p.Align > mostAlign || p.Threshold == 0:
 		return &header.Fault{Code: header.FaultPad, Found: uint64(p.Align), Want: uint64(p.Threshold)}
 	case len(m.Reads) > 0:

@@ -9,7 +9,7 @@ type Code uint8
 const (
 	FaultShort       Code = iota + 1 // message ends before its header can
 	FaultVersion                     // version not supported
-	FaultProcedure                   // procedure not known, or withdrawn
+	FaultProcedure                   // procedure not known
 	FaultXDR                         // lists are no valid XDR
 	FaultTrailing                    // bytes after the lists of a message without payload
 	FaultPayload                     // RPC message too short to tell what it is
@@ -34,6 +34,7 @@ const (
 	FaultPad                         // padding that cannot be
 	FaultPadReads                    // padding and read chunks in one message
 	FaultNoReads                     // a Call that needs RDMA Reads, of which none were agreed on
+	FaultWithdrawn                   // procedure of the draft, and the option is off
 )
 
 // faults gives each code its words and the rule it stands for.
@@ -52,9 +53,9 @@ var faults = [...]struct{ what, rule string }{
 	FaultOverlap:     {"position %d lies within the chunk before it, which ends at %d", "RFC 8166 §3.4.5"},
 	FaultBeyond:      {"position %d is past what the stream can fill, %d", "RFC 8166 §3.4.5"},
 	FaultWrap:        {"segment at offset %#x of %d bytes passes 2^64", "RFC 8166 §3.4.3"},
-	FaultBytes:       {"%d bytes or more in chunks, limit is %d", "local limit"},
-	FaultSegments:    {"%d segments or more, limit is %d", "local limit"},
-	FaultChunks:      {"%d chunks or more, limit is %d", "local limit"},
+	FaultBytes:       {"%d bytes or more in chunks, limit is %d", "local limit, Config.MaxPull"},
+	FaultSegments:    {"%d segments or more, limit is %d", "local limit, Config.MaxSegments and SendQueue"},
+	FaultChunks:      {"%d chunks or more, limit is %d", "local limit, Config.MaxChunks"},
 	FaultReads:       {"read list of %d segments in a Reply, %d expected", "RFC 8166 §4.3.1"},
 	FaultReturnCount: {"%d elements returned, %d offered", "RFC 8166 §3.4.6"},
 	FaultReturnRange: {"returned segment names %#x, offered was %#x", "RFC 8166 §3.4.6"},
@@ -64,6 +65,7 @@ var faults = [...]struct{ what, rule string }{
 	FaultNoReads:     {"%d RDMA Reads needed, agreed on were %d", "draft-ietf-nfsv4-rpcrdma-08 §6.2"},
 	FaultReverse:     {"lists of %d bytes in a reverse Call, without chunks they have %d", "RFC 8167 §5.3"},
 	FaultPad:         {"alignment %d with threshold %d, a power of two and more than 0 expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
+	FaultWithdrawn:   {"procedure %d was withdrawn, version %d has it no longer", "RFC 8166 §4.6.1; Config.Legacy takes it"},
 	FaultPadReads:    {"padding and %d read segments, whose positions are not defined then, %d expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
 }
 
