@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"runtime"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/rpcrdma/rpcrdma/bench/codec"
+	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 )
 
 // A row is one codec doing one operation on one message.
@@ -37,27 +34,14 @@ type row struct {
 }
 
 type report struct {
-	Go      string `json:"go"`
-	CPUs    int    `json:"cpus"`
-	Load    string `json:"load,omitempty"` // one, five and fifteen minutes, at the start
-	Rounds  int    `json:"rounds"`
-	SliceNS int64  `json:"slice_ns"`
-	Rows    []row  `json:"rows"`
+	figures.Head
+	Rows []row `json:"rows"`
 
 	sizes map[string]int
 }
 
 func newReport(o options) *report {
-	r := &report{
-		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: o.rounds, SliceNS: o.slice.Nanoseconds(),
-		sizes: make(map[string]int),
-	}
-	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
-		if f := strings.Fields(string(b)); len(f) >= 3 {
-			r.Load = strings.Join(f[:3], " ")
-		}
-	}
-	return r
+	return &report{Head: figures.NewHead(o.rounds, o.slice), sizes: make(map[string]int)}
 }
 
 func (r *report) add(m codec.Message, rows []row) {
@@ -131,15 +115,8 @@ func (r *report) base(x *row, of string) *row {
 	return r.find(x.Message, op, codec.Limit)
 }
 
-func (r *report) writeJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
-
 func (r *report) writeTable(out io.Writer) error {
-	fmt.Fprintf(out, "%s, %d CPUs, load %s; median of %d rounds of %.1f ms, interleaved\n",
-		r.Go, r.CPUs, r.Load, r.Rounds, float64(r.SliceNS)/1e6)
+	fmt.Fprintf(out, "%s, interleaved\n", r.Head)
 	fmt.Fprintln(out, "ratios are to hand doing the same (checks and copying decodes: to hand's decode), of messages e and f to generated code; in targets, \"ours\" is generated code, or hand where none is registered")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	message := ""
@@ -150,16 +127,9 @@ func (r *report) writeTable(out io.Writer) error {
 			fmt.Fprintf(w, "\nmessage %s, %d bytes\top\tns\tlow to high\tratio\tat best\tallocs\ttarget\n", message, r.sizes[message])
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s to %s\t%s\t%s\t%s\t%s\n", x.Codec, x.Op,
-			number(x.NS), number(x.Low), number(x.High), ratio(x.Ratio), ratio(x.Best), x.allocs(), x.target())
+			number(x.NS), number(x.Low), number(x.High), figures.Ratio(x.Ratio), figures.Ratio(x.Best), x.allocs(), x.target())
 	}
 	return w.Flush()
-}
-
-func ratio(v float64) string {
-	if v == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", v)
 }
 
 func (x *row) allocs() string {

@@ -19,6 +19,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
 )
 
@@ -92,7 +93,7 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 		}
 	}
 	if o.json {
-		return r.writeJSON(stdout)
+		return figures.JSON(stdout, r)
 	}
 	return r.writeTable(stdout)
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
 )
 
@@ -29,22 +28,14 @@ type row struct {
 }
 
 type report struct {
-	Go     string `json:"go"`
-	CPUs   int    `json:"cpus"`
-	Load   string `json:"load,omitempty"` // one, five and fifteen minutes, at the end
-	Rounds int    `json:"rounds"`
-	Input  int    `json:"input_lines"`
-	Rows   []row  `json:"rows"`
+	figures.Head
+	Input int   `json:"input_lines"`
+	Rows  []row `json:"rows"`
 }
 
 func newReport(rounds int, file string) (*report, error) {
 	text, err := os.ReadFile(file)
-	r := &report{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: rounds, Input: strings.Count(string(text), "\n")}
-	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
-		if f := strings.Fields(string(b)); len(f) >= 3 {
-			r.Load = strings.Join(f[:3], " ")
-		}
-	}
+	r := &report{Head: figures.NewHead(rounds, 0), Input: strings.Count(string(text), "\n")}
 	return r, err
 }
 
@@ -61,15 +52,8 @@ func (r *report) add(t *tool, wall, cpu measure.Result) error {
 	return err
 }
 
-func (r *report) writeJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
-
 func (r *report) writeTable(out io.Writer) error {
-	fmt.Fprintf(out, "%s, %d CPUs, load %s; whole processes on %d lines, median of %d interleaved rounds\n",
-		r.Go, r.CPUs, r.Load, r.Input, r.Rounds)
+	fmt.Fprintf(out, "%s, interleaved, of whole processes on %d lines\n", r.Head, r.Input)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\ntool\twall ms\tlow to high\tCPU ms\tratio\tlines\ttarget\tdoes without")
 	for i, x := range r.Rows {

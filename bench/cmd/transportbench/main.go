@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 	"github.com/rpcrdma/rpcrdma/bench/transport"
 )
 
@@ -72,7 +73,7 @@ func run(stdout io.Writer, o options) error {
 	}
 	r := newReport(o, results, idle)
 	if o.json {
-		return r.writeJSON(stdout)
+		return figures.JSON(stdout, r)
 	}
 	return r.writeTable(stdout)
 }

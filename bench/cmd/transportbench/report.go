@@ -1,14 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"runtime"
-	"strings"
 	"text/tabwriter"
 
+	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 	"github.com/rpcrdma/rpcrdma/bench/internal/target"
 	"github.com/rpcrdma/rpcrdma/bench/transport"
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
@@ -53,22 +50,13 @@ type idleRow struct {
 }
 
 type report struct {
-	Go      string   `json:"go"`
-	CPUs    int      `json:"cpus"`
-	Load    string   `json:"load,omitempty"` // one, five and fifteen minutes, at the end
-	Rounds  int      `json:"rounds"`
-	SliceNS int64    `json:"slice_ns"`
-	Rows    []row    `json:"rows"`
-	Idle    *idleRow `json:"idle,omitempty"`
+	figures.Head
+	Rows []row    `json:"rows"`
+	Idle *idleRow `json:"idle,omitempty"`
 }
 
 func newReport(o options, results []transport.Result, idle *transport.Idle) *report {
-	r := &report{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: o.Rounds, SliceNS: o.Slice.Nanoseconds()}
-	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
-		if f := strings.Fields(string(b)); len(f) >= 3 {
-			r.Load = strings.Join(f[:3], " ")
-		}
-	}
+	r := &report{Head: figures.NewHead(o.Rounds, o.Slice)}
 	for i := range results {
 		x := &results[i]
 		find := func(name, op string) *transport.Result {
@@ -113,26 +101,16 @@ func newReport(o options, results []transport.Result, idle *transport.Idle) *rep
 	return r
 }
 
-func (r *report) writeJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "\t")
-	return e.Encode(r)
-}
-
 func (r *report) writeTable(w io.Writer) error {
-	load := ""
-	if r.Load != "" {
-		load = ", load " + r.Load
-	}
-	fmt.Fprintf(w, "%s, %d CPUs%s; medians of %d rounds of %v ms; ratios are of speeds; CPU, objects, system calls\n"+
-		"and sleeps of threads are an operation's, both ends\n", r.Go, r.CPUs, load, r.Rounds, float64(r.SliceNS)/1e6)
+	fmt.Fprintf(w, "%s; ratios are of speeds; CPU, objects, system calls\n"+
+		"and sleeps of threads are an operation's, both ends\n", r.Head)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\ncalls\t\tper s\tp50 us\tp99 us\tCPU us\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/framed-go\t/grpc\t")
 	for _, x := range r.Rows {
 		if x.Op == verbs.Call {
 			fmt.Fprintf(tw, "%s\t%s\t%.0f\t%.1f\t%.1f\t%.2f\t%.1f\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\t%s\t\n", x.Name, x.Shape,
 				1e9/x.NS, x.P50/1e3, x.P99/1e3, x.CPU/1e3, x.Objects, x.Reads, x.Writes, x.Switches,
-				cell(x.ToTCP), cell(x.ToFramed), cell(x.ToFramedGo), cell(x.ToGRPC))
+				figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), figures.Ratio(x.ToFramedGo), figures.Ratio(x.ToGRPC))
 		}
 	}
 	fmt.Fprintln(tw, "\nbulk\t\tMB/s\tp50 us\tp99 us\tCPU ns/B\tobjects\treads\twrites\tsleeps\t/tcp\t/framed\t/segments\t/grpc\t")
@@ -140,7 +118,7 @@ func (r *report) writeTable(w io.Writer) error {
 		if x.Op != verbs.Call {
 			fmt.Fprintf(tw, "%s %s\t%s\t%.0f\t%.0f\t%.0f\t%.2f\t%.1f\t%.2f\t%.2f\t%.2f\t%s\t%s\t%s\t%s\t\n", x.Name, x.Op, x.Shape,
 				x.MBps, x.P50/1e3, x.P99/1e3, x.CPU/float64(x.Size), x.Objects, x.Reads, x.Writes, x.Switches,
-				cell(x.ToTCP), cell(x.ToFramed), cell(x.ToSegments), cell(x.ToGRPC))
+				figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), figures.Ratio(x.ToSegments), figures.Ratio(x.ToGRPC))
 		}
 	}
 	if i := r.Idle; i != nil {
@@ -172,9 +150,3 @@ func line(w io.Writer, of string, t target.Target) {
 }
 
 // cell is a ratio, or nothing.
-func cell(ratio float64) string {
-	if ratio == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", ratio)
-}

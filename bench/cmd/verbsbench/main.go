@@ -17,6 +17,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
@@ -65,7 +66,7 @@ func run(stdout io.Writer, o options) error {
 	}
 	r := newReport(o, results, idle)
 	if o.json {
-		return r.writeJSON(stdout)
+		return figures.JSON(stdout, r)
 	}
 	return r.writeTable(stdout)
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 	"github.com/rpcrdma/rpcrdma/bench/internal/target"
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
@@ -44,23 +42,13 @@ type idleRow struct {
 }
 
 type report struct {
-	Go      string `json:"go"`
-	CPUs    int    `json:"cpus"`
-	Load    string `json:"load,omitempty"` // one, five and fifteen minutes, at the end
-	Rounds  int    `json:"rounds"`
-	SliceNS int64  `json:"slice_ns"`
-	Rows    []row  `json:"rows"`
-
+	figures.Head
+	Rows []row     `json:"rows"`
 	Idle []idleRow `json:"idle,omitempty"`
 }
 
 func newReport(o options, results []verbs.Result, idle []verbs.Idle) *report {
-	r := &report{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: o.rounds, SliceNS: o.slice.Nanoseconds()}
-	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
-		if f := strings.Fields(string(b)); len(f) >= 3 {
-			r.Load = strings.Join(f[:3], " ")
-		}
-	}
+	r := &report{Head: figures.NewHead(o.rounds, o.slice)}
 	for _, x := range results {
 		find := func(name, op string) *verbs.Result {
 			for i := range results {
@@ -99,19 +87,8 @@ func newReport(o options, results []verbs.Result, idle []verbs.Idle) *report {
 	return r
 }
 
-func (r *report) writeJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "\t")
-	return e.Encode(r)
-}
-
 func (r *report) writeTable(w io.Writer) error {
-	load := ""
-	if r.Load != "" {
-		load = ", load " + r.Load
-	}
-	fmt.Fprintf(w, "%s, %d CPUs%s; medians of %d rounds of %v ms; ratios are of speeds\n",
-		r.Go, r.CPUs, load, r.Rounds, float64(r.SliceNS)/1e6)
+	fmt.Fprintf(w, "%s; ratios are of speeds\n", r.Head)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, bulk := range []bool{false, true} {
 		fmt.Fprintln(tw)
@@ -125,10 +102,10 @@ func (r *report) writeTable(w io.Writer) error {
 			case (x.Op != verbs.Call) != bulk:
 			case bulk:
 				fmt.Fprintf(tw, "%s %s\t%s\t%.0f\t%.2f\t%s\t%s\t%s\t%s\n", x.Name, x.Op, x.Shape, x.MBps, x.CPUper,
-					cell(x.ToTCP), cell(x.ToFramed), cell(x.ToSegments), join(x.Targets))
+					figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), figures.Ratio(x.ToSegments), join(x.Targets))
 			default:
 				fmt.Fprintf(tw, "%s\t%s\t%.2f\t%.0f\t%.2f\t%s\t%s\t%s\n", x.Name, x.Shape, x.NS/1e3, 1e9/x.NS, x.CPU/1e3,
-					cell(x.ToTCP), cell(x.ToFramed), join(x.Targets))
+					figures.Ratio(x.ToTCP), figures.Ratio(x.ToFramed), join(x.Targets))
 			}
 		}
 	}
@@ -142,13 +119,6 @@ func (r *report) writeTable(w io.Writer) error {
 }
 
 // cell is a ratio, or nothing.
-func cell(ratio float64) string {
-	if ratio == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", ratio)
-}
-
 func join(all []target.Target) string {
 	var s []string
 	for _, t := range all {
