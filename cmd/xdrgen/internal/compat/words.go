@@ -40,48 +40,25 @@ func spell(t *ir.Type) string {
 		return "void"
 	}
 	switch t.Kind {
-	case ir.Bool:
-		return "bool"
-	case ir.Int:
-		return "int"
-	case ir.Uint:
-		return "unsigned int"
-	case ir.Hyper:
-		return "hyper"
-	case ir.Uhyper:
-		return "unsigned hyper"
-	case ir.Float:
-		return "float"
-	case ir.Double:
-		return "double"
-	case ir.Quad:
-		return "quadruple"
 	case ir.FixedOpaque:
 		return fmt.Sprintf("opaque[%d]", t.Len)
-	case ir.Opaque:
-		return "opaque" + angle(t)
-	case ir.String:
-		return "string" + angle(t)
+	case ir.Opaque, ir.String:
+		return t.Kind.Word() + t.Bounds()
 	case ir.FixedArray:
 		return fmt.Sprintf("%s[%d]", spell(t.Elem), t.Len)
 	case ir.Array:
-		return spell(t.Elem) + angle(t)
+		return spell(t.Elem) + t.Bounds()
 	case ir.Optional:
 		return spell(t.Elem) + " *"
 	case ir.ListOf:
 		return t.Ref.Name + " * (a list)"
+	case ir.ListHead, ir.Ref:
+		if t.Ref.Kind == ir.Enum {
+			return "enum " + t.Ref.Name
+		}
+		return t.Ref.Name
 	}
-	if t.Ref.Kind == ir.Enum {
-		return "enum " + t.Ref.Name
-	}
-	return t.Ref.Name
-}
-
-func angle(t *ir.Type) string {
-	if !t.Bounded {
-		return "<>"
-	}
-	return "<" + strconv.FormatUint(t.Max, 10) + ">"
+	return t.Kind.Word()
 }
 
 // bound says what bound a type has.

@@ -171,43 +171,20 @@ func cut(b []byte, n int) []byte {
 // TypeName returns a type as XDR writes it.
 func TypeName(t *ir.Type) string {
 	switch t.Kind {
-	case ir.Bool:
-		return "bool"
-	case ir.Int:
-		return "int"
-	case ir.Uint:
-		return "unsigned int"
-	case ir.Hyper:
-		return "hyper"
-	case ir.Uhyper:
-		return "unsigned hyper"
-	case ir.Float:
-		return "float"
-	case ir.Double:
-		return "double"
-	case ir.Quad:
-		return "quadruple"
 	case ir.FixedOpaque:
 		return fmt.Sprintf("opaque[%d]", t.Len)
-	case ir.Opaque:
-		return "opaque" + bounds(t)
-	case ir.String:
-		return "string" + bounds(t)
+	case ir.Opaque, ir.String:
+		return t.Kind.Word() + t.Bounds()
 	case ir.FixedArray:
 		return fmt.Sprintf("%s[%d]", TypeName(t.Elem), t.Len)
 	case ir.Array:
-		return TypeName(t.Elem) + bounds(t)
+		return TypeName(t.Elem) + t.Bounds()
 	case ir.Optional:
 		return TypeName(t.Elem) + "*"
 	case ir.ListOf:
 		return t.Ref.Name + "*"
+	case ir.ListHead, ir.Ref:
+		return t.Ref.Name
 	}
-	return t.Ref.Name
-}
-
-func bounds(t *ir.Type) string {
-	if !t.Bounded {
-		return "<>"
-	}
-	return fmt.Sprintf("<%d>", t.Max)
+	return t.Kind.Word()
 }

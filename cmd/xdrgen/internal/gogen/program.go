@@ -44,28 +44,10 @@ func xdrWord(t *ir.Type) string {
 		return "void"
 	}
 	switch t.Kind {
-	case ir.Bool:
-		return "bool"
-	case ir.Int:
-		return "int"
-	case ir.Uint:
-		return "unsigned int"
-	case ir.Hyper:
-		return "hyper"
-	case ir.Uhyper:
-		return "unsigned hyper"
-	case ir.Float:
-		return "float"
-	case ir.Double:
-		return "double"
-	case ir.Quad:
-		return "quadruple"
-	case ir.String:
-		return "string"
-	case ir.Opaque, ir.FixedOpaque:
-		return "opaque"
 	case ir.Optional, ir.FixedArray, ir.Array:
 		return xdrWord(t.Elem)
+	case ir.ListOf, ir.ListHead, ir.Ref:
+		return t.Ref.Name
 	}
-	return t.Ref.Name
+	return t.Kind.Word()
 }

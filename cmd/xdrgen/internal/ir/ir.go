@@ -7,7 +7,11 @@
 // makes its own language's names from them.
 package ir
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+import (
+	"strconv"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
 
 // Unit is what one run of the compiler works on.
 type Unit struct {
@@ -148,6 +152,21 @@ const (
 	Ref              // Ref: a named enum, struct (no list node), union or typedef
 )
 
+// words are what XDR calls the types that have no parts.
+var words = [...]string{
+	Bool: "bool", Int: "int", Uint: "unsigned int", Hyper: "hyper", Uhyper: "unsigned hyper",
+	Float: "float", Double: "double", Quad: "quadruple", FixedOpaque: "opaque", Opaque: "opaque", String: "string",
+}
+
+// Word is what XDR calls a type of the kind, without its length or bound; "" for
+// those that are made of others, or named.
+func (k Kind) Word() string {
+	if int(k) >= len(words) {
+		return ""
+	}
+	return words[k]
+}
+
 // Type is the type of a field, or what a typedef names.
 type Type struct {
 	Kind    Kind
@@ -159,6 +178,14 @@ type Type struct {
 	Max     uint64
 	LenText string // the bound as written, where it was a name
 	Size    Size
+}
+
+// Bounds writes the bound of a type that has one, as XDR does: "<>" or "<64>".
+func (t *Type) Bounds() string {
+	if !t.Bounded {
+		return "<>"
+	}
+	return "<" + strconv.FormatUint(t.Max, 10) + ">"
 }
 
 // Size is the extent of a type on the wire, in bytes, padding included.

@@ -91,19 +91,10 @@ func (l *linter) shadowed(d *ir.Decl) {
 }
 
 func usual(k ir.Kind) string {
-	switch k {
-	case ir.Uint:
-		return "unsigned int"
-	case ir.Int:
-		return "int"
-	case ir.Hyper:
-		return "hyper"
-	case ir.Uhyper:
-		return "unsigned hyper"
-	case ir.Bool:
-		return "bool"
+	if k == ir.Opaque {
+		return "variable-length opaque"
 	}
-	return "variable-length opaque"
+	return k.Word()
 }
 
 // prefixes looks for the one member that does not begin as the others do.

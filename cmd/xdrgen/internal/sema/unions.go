@@ -267,32 +267,14 @@ func underlying(t *ir.Type) *ir.Type {
 // describe names a type in a message.
 func describe(t *ir.Type) string {
 	switch t.Kind {
-	case ir.Bool:
-		return "bool"
-	case ir.Int:
-		return "int"
-	case ir.Uint:
-		return "unsigned int"
-	case ir.Hyper:
-		return "hyper"
-	case ir.Uhyper:
-		return "unsigned hyper"
-	case ir.Float:
-		return "float"
-	case ir.Double:
-		return "double"
-	case ir.Quad:
-		return "quadruple"
-	case ir.FixedOpaque, ir.Opaque:
-		return "opaque"
-	case ir.String:
-		return "string"
 	case ir.FixedArray, ir.Array:
 		return "an array"
 	case ir.Optional:
 		return "optional data"
 	case ir.ListOf, ir.ListHead:
 		return "a linked list"
+	case ir.Ref:
+		return kindName(t.Ref.Kind) + " " + t.Ref.Name
 	}
-	return kindName(t.Ref.Kind) + " " + t.Ref.Name
+	return t.Kind.Word()
 }
