@@ -43,28 +43,9 @@ func IdleMemory() (r Idle, err error) {
 		}
 		return err
 	}
-	used := func() (own, other int64, err error) {
-		other, err = srv.Memory()
-		return process.Memory(), other, err
-	}
-	// The first one pays for what all share.
-	if err := add(); err != nil {
-		return r, err
-	}
-	own, other, err := used()
+	own, other, err := srv.Each(idleConnections, add)
 	if err != nil {
 		return r, err
 	}
-	for range idleConnections {
-		if err := add(); err != nil {
-			return r, err
-		}
-	}
-	ownAfter, otherAfter, err := used()
-	t := clients[0].conn.Stats()
-	return Idle{
-		Client:   (ownAfter - own) / idleConnections,
-		Server:   (otherAfter - other) / idleConnections,
-		Receives: int64(t.PostedRecvs) * 4096,
-	}, err
+	return Idle{Client: own, Server: other, Receives: int64(clients[0].conn.Stats().PostedRecvs) * 4096}, nil
 }

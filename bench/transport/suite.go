@@ -118,30 +118,20 @@ func Compare(o Options) (results []Result, err error) {
 
 // noted makes a run that is noted.
 func (w *watched) noted(srv *process.Server) bench.Run {
-	used := func() (process.Usage, error) {
-		own := process.Own()
-		if w.here {
-			return own, nil
-		}
-		other, err := srv.Usage()
-		return own.Plus(other), err
+	if w.here {
+		srv = nil // none is at work
 	}
 	return func(n int) (time.Duration, error) {
-		before, err := used()
+		took, used, err := process.Watch(srv, w.run, n)
 		if err != nil {
 			return 0, err
 		}
-		took, err := w.run(n)
-		if err != nil {
-			return 0, err
-		}
-		after, err := used()
-		x := note{used: after.Minus(before), n: n}
+		x := note{used: used, n: n}
 		if w.load != nil {
 			x.p50, x.p99 = w.load.percentiles()
 		}
 		w.notes = append(w.notes, x)
-		return took, err
+		return took, nil
 	}
 }
 

@@ -43,7 +43,6 @@ func idleMemory(p provider, srv *process.Server) (r Idle, err error) {
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	ctx, cancel := setUp()
 	defer cancel()
-	// The first one pays for what all share.
 	var clients []*providerClient
 	defer func() {
 		for _, c := range clients {
@@ -58,22 +57,6 @@ func idleMemory(p provider, srv *process.Server) (r Idle, err error) {
 		clients = append(clients, c)
 		return c.call()
 	}
-	used := func() (own, other int64, err error) {
-		other, err = srv.Memory()
-		return process.Memory(), other, err
-	}
-	if err := add(); err != nil {
-		return r, err
-	}
-	own, other, err := used()
-	if err != nil {
-		return r, err
-	}
-	for range idleConnections {
-		if err := add(); err != nil {
-			return r, err
-		}
-	}
-	ownAfter, otherAfter, err := used()
-	return Idle{Name: p.name, Client: (ownAfter - own) / idleConnections, Server: (otherAfter - other) / idleConnections}, err
+	own, other, err := srv.Each(idleConnections, add)
+	return Idle{Name: p.name, Client: own, Server: other}, err
 }

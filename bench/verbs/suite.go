@@ -103,26 +103,16 @@ func setUp() (context.Context, context.CancelFunc) {
 
 // withCPU notes the processor time of each run, an operation.
 func (t *timed) withCPU(srv *process.Server) Run {
-	used := func() (process.Usage, error) {
-		own := process.Own()
-		if t.InMemory {
-			return own, nil
-		}
-		other, err := srv.Usage()
-		return own.Plus(other), err
+	if t.InMemory {
+		srv = nil // none is at work
 	}
 	return func(n int) (time.Duration, error) {
-		before, err := used()
+		took, used, err := process.Watch(srv, t.run, n)
 		if err != nil {
 			return 0, err
 		}
-		took, err := t.run(n)
-		if err != nil {
-			return 0, err
-		}
-		after, err := used()
-		t.cpu = append(t.cpu, float64(after.Minus(before).CPU)/float64(n))
-		return took, err
+		t.cpu = append(t.cpu, float64(used.CPU)/float64(n))
+		return took, nil
 	}
 }
 
