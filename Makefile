@@ -94,6 +94,7 @@ test-memory: ## run the verbs tests with the upper steps: pages that fault, Addr
 # all, need not vet what make vet has.
 test-go: ## run the tests: the short ones with the race detector, then all without it
 	$(GO) run ./internal/testrun $(if $(race),-race -short,-tags memcheck) $(TESTFLAGS) ./...
+	@$(if $(race),echo 'make test-go: and now all of it without the race detector: what was left out and skipped above for being short as well')
 	$(if $(race),$(GO) run ./internal/testrun -vet=off $(TESTFLAGS) ./...)
 
 corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table
