@@ -10,7 +10,7 @@ import (
 const largest = 1 << 30
 
 // tooLarge finds arrays and opaque data of fixed size that no Go value should
-// hold.
+// hold, and typedefs that lead back to themselves by value.
 func tooLarge(u *ir.Unit) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	var look func(t *ir.Type)
@@ -26,6 +26,10 @@ func tooLarge(u *ir.Unit) []diag.Diagnostic {
 		look(t.Elem)
 	}
 	for _, d := range u.Decls {
+		if endless(d) {
+			out = append(out, diag.New(diag.ContainsItself, d.Pos, "typedef %s is optional data of itself and nothing else, for which there is no Go type", d.Name).
+				Helpf("put one of the typedefs on the way into a struct"))
+		}
 		look(d.Type)
 		for _, f := range d.Fields {
 			look(f.Type)
@@ -37,4 +41,24 @@ func tooLarge(u *ir.Unit) []diag.Diagnostic {
 		}
 	}
 	return out
+}
+
+// endless reports whether typedef d comes back to itself by optional data and arrays
+// of fixed length alone: no struct or union lies between that a pointer could be to.
+func endless(d *ir.Decl) bool {
+	seen := map[*ir.Decl]bool{}
+	for t := d.Type; d.Kind == ir.Typedef && t != nil; {
+		switch {
+		case t.Kind == ir.Optional || t.Kind == ir.FixedArray:
+			t = t.Elem
+		case t.Kind == ir.Ref && t.Ref == d:
+			return true
+		case t.Kind == ir.Ref && t.Ref.Kind == ir.Typedef && !seen[t.Ref]:
+			seen[t.Ref] = true
+			t = t.Ref.Type
+		default:
+			return false
+		}
+	}
+	return false
 }

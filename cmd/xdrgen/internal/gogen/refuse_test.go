@@ -25,8 +25,10 @@ func TestRefuses(t *testing.T) {
 			"struct a { opaque data<>; int reduced_XDRSize; }; program P { version V { void DO(a) = 1; } = 1; } = 77;",
 			"ddp P.V.DO args data", "the Go name A.ReducedXDRSize is made twice",
 		},
-		"types by case": {"struct foo { int a; }; struct Foo_ { int a; }; struct fOO { int a; }; typedef int foo_;", "", "which is taken"},
-		"too large":     {"struct h { opaque x[4294967295]; };", "", "too large for a Go array"},
+		"types by case":                  {"struct foo { int a; }; struct Foo_ { int a; }; struct fOO { int a; }; typedef int foo_;", "", "which is taken"},
+		"too large":                      {"struct h { opaque x[4294967295]; };", "", "too large for a Go array"},
+		"optional by names alone":        {"typedef a *b; typedef b *a;", "", "no Go type"},
+		"optional arrays by names alone": {"typedef b *a; typedef a b[2];", "", "no Go type"},
 		"code point of a bare number": {
 			"typedef unsigned int uint32; const C = 1;", "code property C uint32", "no Go type of its own",
 		},
