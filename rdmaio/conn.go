@@ -229,7 +229,7 @@ type Stats struct {
 	Terms // what was agreed on with the peer
 }
 
-// Stats returns the counts as of the last event that was finished with.
+// Stats returns the counts as of the last event that was finished with: what ended a Call may be so a moment after Call returned.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	s := Stats{Stats: c.stats}

@@ -46,7 +46,7 @@ func thresholdsHold(list []trace.Event, clientToServer, serverToClient, clientRe
 func counts(t *testing.T, c *rdmaio.Conn, right func(*rdmaio.Stats) bool) {
 	t.Helper()
 	st := c.Stats()
-	for deadline := time.Now().Add(2 * time.Second); !right(&st); st = c.Stats() {
+	for deadline := time.Now().Add(10 * time.Second); !right(&st); st = c.Stats() {
 		if time.Now().After(deadline) {
 			t.Errorf("%+v", st)
 			return
