@@ -202,15 +202,18 @@ func TestErrorFlood(t *testing.T) {
 		mine := serverConn(t, s)
 		p := w.rawTo(t)
 		var theirs *rdmaio.Conn
-		for _, c := range s.Conns() {
-			if c != mine {
-				theirs = c
+		for theirs == nil { // it may be a moment later
+			for _, c := range s.Conns() {
+				if c != mine {
+					theirs = c
+				}
 			}
+			time.Sleep(time.Millisecond)
 		}
 		answered := 0
 		for range 200 {
 			p.Send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
-			if got := p.Message(200 * time.Millisecond); len(got) != 20 {
+			if got := p.Message(5 * time.Second); len(got) != 20 {
 				break
 			}
 			answered++
