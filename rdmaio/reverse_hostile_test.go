@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -256,13 +257,15 @@ func TestReverseCallDuringDial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer ln.Close()
 	p := peertest.New(t, w.server)
-	go func() {
+	wg.Go(func() {
 		if p.Accept(ln, nil) {
 			p.Send(unhex(t, msg("")))
 		}
-	}()
+	})
 	served := make(chan string, 1)
 	dev := &slowDial{Device: w.client, served: served}
 	c, err := rdmaio.Dial(t.Context(), dev, ln.Addr(), &rdmaio.Config{ReverseCredits: 1, ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
@@ -273,6 +276,7 @@ func TestReverseCallDuringDial(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	wg.Wait()
 	if dev.got != ln.Addr() || c.RemoteAddr() == "" {
 		t.Errorf("the peer's address during Dial: %q, after: %q; dialed: %q", dev.got, c.RemoteAddr(), ln.Addr())
 	}
