@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -49,7 +50,7 @@ const cacheLine = 64
 // want asks for memory to put a planned message together in.
 func (e *Engine) want(r *Request) {
 	r.SinkSize, r.SinkLead = r.plan.Size, 0
-	if len(r.plan.Placed) > 0 {
+	if len(r.plan.Placed) > 0 && r.SinkSize <= math.MaxInt-cacheLine { // a limit may allow all that an int can say
 		r.SinkLead = -r.plan.Placed[0].At & (cacheLine - 1)
 	}
 	e.eff.Sinks = append(e.eff.Sinks, r)

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -277,4 +278,21 @@ func FuzzEngine(f *testing.F) {
 			t.Errorf("%d Requests served, %d released", served, len(b.out))
 		}
 	})
+}
+
+// A Call of as many bytes as an int has, where the limits allow that: what is asked for is never more than an int.
+func TestLargestCall(t *testing.T) {
+	b := newBench(t, engine.Responder, 2, 8)
+	b.cfg.Limits.Bytes, b.cfg.Limits.Transfer = math.MaxInt32, math.MaxInt32
+	b.e = engine.New(b.cfg)
+	b.e.Step(0, []engine.Event{{Kind: engine.EventStart}})
+	msg := unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 7fffffe8 00000000 00001000 00000000 00000000 00000000 "+rpcCall)
+	copy(b.cfg.Recv[0].Bytes, msg)
+	f := b.e.Step(0, []engine.Event{completion(verbs.WC{WRID: 0, Opcode: verbs.WCRecv, ByteLen: uint32(len(msg))})})
+	if len(f.Sinks) != 1 {
+		t.Fatalf("sinks %+v", f.Sinks)
+	}
+	if r := f.Sinks[0]; r.SinkSize != 0x7fffffe8+20 || r.SinkLead+r.SinkSize < r.SinkSize {
+		t.Errorf("%d bytes behind %d", r.SinkSize, r.SinkLead)
+	}
 }
