@@ -116,11 +116,12 @@ func TestBad(t *testing.T) {
 // TestRulesCovered holds every rule of the table against a bad file.
 func TestRulesCovered(t *testing.T) {
 	elsewhere := map[string]string{
-		"not-text":         "TestNotText",
-		"include-too-deep": "TestIncludeDepth in sema",
-		"import-package":   "TestImportPackage",
-		"bad-origin-map":   "TestOriginMap in sema",
-		"go-name-clash":    "TestNameClash",
+		"not-text":          "TestNotText",
+		"include-too-deep":  "TestIncludeDepth in sema",
+		"sidecar-of-folder": "TestFolderBind in sema",
+		"import-package":    "TestImportPackage",
+		"bad-origin-map":    "TestOriginMap in sema",
+		"go-name-clash":     "TestNameClash",
 	}
 	have := map[string]bool{}
 	for _, file := range badFiles(t) {

@@ -4,8 +4,21 @@ import (
 	"errors"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
+
+// notGo warns of what gen refuses: the XDR is right, but there is no Go for it as it is.
+func (c *checkCmd) notGo(r *sema.Result) {
+	if r.Unit == nil {
+		return
+	}
+	for _, d := range gogen.Refused(r.Unit, r.Bind) {
+		d.Severity = diag.Warning
+		r.Diags = append(r.Diags, d.Note("gen refuses the unit for this"))
+	}
+	diag.Sort(r.Diags, r.Files)
+}
 
 // checkCmd is the command "check".
 type checkCmd struct {
@@ -37,6 +50,7 @@ func (c *checkCmd) run(env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
+	c.notGo(r)
 	if err := c.print(env, r.Diags, c.reportFlags); err != nil {
 		return failed(env, err)
 	}

@@ -222,6 +222,13 @@ func TestNameClash(t *testing.T) {
 	if exists(out) {
 		t.Error("wrote in spite of errors")
 	}
+	stdout, _, code := runCommand(t, "check", filepath.Join(dir, "u.x"))
+	if code != exitClean || !strings.Contains(stdout, "warning: XDR0901 go-name-clash") || !strings.Contains(stdout, "gen refuses the unit") {
+		t.Errorf("check: exit code %d, stdout %s", code, stdout)
+	}
+	if _, _, code := runCommand(t, "check", "-strict", filepath.Join(dir, "u.x")); code != exitFindings {
+		t.Errorf("check -strict: exit code %d", code)
+	}
 	// What it proposes mends it: as a flag, and as a line of the sidecar.
 	flag := regexp.MustCompile(`-rename \S+=\w+`).FindString(stderr)
 	args := append([]string{"gen", "-o", out, "-package", "u", filepath.Join(dir, "u.x")}, strings.Fields(flag)...)

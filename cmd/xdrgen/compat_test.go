@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/compat"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 // compatLine is what the tests look at of a JSON line.
@@ -165,9 +167,7 @@ func TestCompatForms(t *testing.T) {
 // TestCompatGit compares the working copy with commits, from the root and from
 // a folder, with an include from another unit.
 func TestCompatGit(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	witness.Program(t, "git")
 	dir := writeFiles(t, map[string]string{
 		"p.x": "struct r { int a; };\n", "x/one/one.x": "struct s { int a; };\n", "x/two/two.x": "#include \"one/one.x\"\nstruct t { s a; };\n",
 	})
@@ -230,5 +230,38 @@ func TestHelpCompatRules(t *testing.T) {
 		if code != exitClean || !strings.Contains(text, r.Code+"  "+r.Name) || !strings.Contains(text, r.Reason) {
 			t.Errorf("nothing on %s", r.Name)
 		}
+	}
+}
+
+// TestCompatBind compares two states with a sidecar that lies elsewhere: its names count.
+func TestCompatBind(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	old, now := write("old/k.x", "struct s { int a; };\n"), write("new/k.x", "struct t { int a; };\n")
+	same := write("names.bind", "type other int\n")
+	if _, stderr, code := runCommand(t, "compat", old, now); code != exitFindings {
+		t.Errorf("without a sidecar: exit code %d, %s", code, stderr)
+	}
+	if _, stderr, code := runCommand(t, "compat", "-bind", same, old, now); code != exitFindings {
+		t.Errorf("a sidecar for both: exit code %d, %s", code, stderr)
+	}
+	// Only one state has a name that the sidecar renames.
+	if _, stderr, code := runCommand(t, "compat", "-bind", write("s.bind", "rename s Thing\n"), old, now); code != exitFailed || !strings.Contains(stderr, "the unit has no s to rename") {
+		t.Errorf("a sidecar of the old state only: exit code %d, %s", code, stderr)
+	}
+	now = write("new/k.x", "struct s { int a; };\n")
+	write("new/k.bind", "rename s Other\n")
+	if _, stderr, code := runCommand(t, "compat", old, now); code != exitFindings {
+		t.Errorf("a sidecar that one state has: exit code %d, %s", code, stderr)
+	}
+	if stdout, stderr, code := runCommand(t, "compat", "-bind", filepath.Join(dir, "s.bind"), old, now); code != exitClean {
+		t.Errorf("the same sidecar for both: exit code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -97,13 +97,7 @@ func TestFishCompletion(t *testing.T) {
 }
 
 func TestZshCompletion(t *testing.T) {
-	completiontest.Zsh(t, "xdrgen", completionFolder(t, "zsh"), []completiontest.Case{
-		{Line: "xdrgen c", Want: []string{"check:check the files of one unit"}},
-		{Line: "xdrgen check -f", Want: []string{"*-format:value:(text json sarif github)"}},
-		{Line: "xdrgen check ", Want: []string{`*:file:_files -g "*.x"`}},
-		{Line: "xdrgen completion ", Want: []string{"*:word:(bash zsh fish)"}},
-		{Line: "xdrgen dump -type ", Want: []string{"*-type:type:_xdrgen_types"}},
-	})
+	completiontest.Zsh(t, completionFolder(t, "zsh"), completionCases)
 }
 
 // TestCompletionTypes prints what a script asks for.

@@ -20,9 +20,18 @@ import (
 // dataFlags are those of the commands that read data by a unit's types. Of the
 // files, those that end in .x are the unit and the other is the data.
 type dataFlags struct {
-	unitFlags         // of -type, the value without a = names the type of the data
-	Hex       *string `name:"hex"`
-	As        string  `name:"as" enum:"auto,raw,hex,base64" default:"auto"`
+	unitFlags            // of -type, the value without a = names the type of the data
+	messageFlags         // which other values follow one of that type
+	Hex          *string `name:"hex"`
+	As           string  `name:"as" enum:"auto,raw,hex,base64" default:"auto"`
+}
+
+// typed is the type of the data, nil where -rpc alone says it, and the unit that
+// it comes from.
+type typed struct {
+	name string // as it was asked for
+	typ  *ir.Type
+	unit *sema.Result
 }
 
 // split tells the unit's files from the data.
@@ -74,39 +83,80 @@ func (f *dataFlags) unit(given []string) (sema.Options, error) {
 	return o, err
 }
 
-// typ compiles the unit and finds the type, with the name it was asked for.
-// Where there is none it returns the exit code.
-func (f *dataFlags) typ(env environment) (*ir.Type, string, int) {
+// find compiles the unit and finds the type that -type names.
+func (f *dataFlags) find(env environment) (typed, int) {
 	name, given, err := f.wanted()
+	if err == nil {
+		err = f.check(name)
+	}
 	if err != nil {
-		return nil, "", usage(env, err)
+		return typed{}, usage(env, err)
 	}
 	o, err := f.unit(given)
 	if err != nil {
-		return nil, "", usage(env, err)
+		return typed{}, usage(env, err)
 	}
 	r, err := sema.Compile(o)
 	if err != nil {
-		return nil, "", failed(env, err)
+		return typed{}, failed(env, err)
 	}
 	if diag.HasErrors(r.Diags) {
 		if err := printErrors(env, onlyErrors(r.Diags), f.reportFlags); err != nil {
-			return nil, "", failed(env, err)
+			return typed{}, failed(env, err)
 		}
-		return nil, "", exitFindings
+		return typed{}, exitFindings
 	}
 	names := dynamic.Names(r.Unit)
+	if name == "" && f.RPC {
+		return typed{unit: r}, exitClean
+	}
 	if name == "" {
-		return nil, "", usage(env, fmt.Errorf("no -type: expected one of %s", some(names)))
+		return typed{}, usage(env, fmt.Errorf("no -type: expected one of %s", some(names)))
 	}
 	t, err := dynamic.Find(r.Unit, name)
 	if err != nil {
-		if near, ok := diag.Nearest(name, names); ok {
-			return nil, "", usage(env, fmt.Errorf("-type %s: %w; did you mean %s?", name, err, near))
-		}
-		return nil, "", usage(env, fmt.Errorf("-type %s: %w; expected one of %s", name, err, some(names)))
+		return typed{}, usage(env, fmt.Errorf("-type %s: %w", name, withNames(err, name, names)))
 	}
-	return t, name, exitClean
+	return typed{name, t, r}, exitClean
+}
+
+// read returns the bytes of the data and what is their type: that of -type, or
+// that of a message which begins with it.
+func (f *dataFlags) read(env environment) (data []byte, t *ir.Type, name string, code int) {
+	of, code := f.find(env)
+	if code != exitClean {
+		return nil, nil, "", code
+	}
+	if data, code = f.data(env); code != exitClean {
+		return nil, nil, "", code
+	}
+	if !f.several() {
+		return data, of.typ, of.name, exitClean
+	}
+	t, err := f.layout(of.typ, of.unit, data)
+	if err != nil {
+		return nil, nil, "", usage(env, err)
+	}
+	return data, t, t.Ref.Name, exitClean
+}
+
+// withNames adds to the error of a type that is not found what may be meant, and
+// else which names there are.
+func withNames(err error, name string, names []string) error {
+	var e *dynamic.NotFound
+	if !errors.As(err, &e) {
+		return err
+	}
+	if near, ok := diag.Nearest(name, names); ok {
+		return fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	if near, ok := diag.Nearest(e.Name, e.Names); ok {
+		return fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	if len(e.Names) == 0 {
+		return fmt.Errorf("%w, and there is no other", err)
+	}
+	return fmt.Errorf("%w; expected one of %s", err, some(e.Names))
 }
 
 // some returns a list of names that fits a line.

@@ -16,19 +16,20 @@ gen wrote it, and this one would not. The exit code is 3 where they differ.
   -o DIR             folder of the package
   -package NAME      Go package name; by default that of the folder
   -import-root PATH  Go import path above the units included, where their sidecars name none
-  -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
   -rename NAME=GO    Go name of NAME or STRUCT.FIELD, as a line "rename NAME GO" of the sidecar
   -tests             look at NAME_xdr_test.go as well
 `
 
 const helpDump = `Show the bytes of one value, item by item.
 
-Usage: xdrgen dump -type T [-as FORM] [-format text|json] [-rest] [-all] (DATA | - | -hex STRING) FILE.x...
+Usage: xdrgen dump -type T [-body FIELD] [-rpc [-proc P]] [-as FORM] [-format text|json] [-rest] [-all] (DATA | - | -hex STRING) FILE.x...
 
 Examples:
   xdrgen dump -type entry -hex 0000000100000000 proto.x
   xdrgen dump -type NFS_PROGRAM.NFS_VERSION.NFSPROC_READ.args call.bin nfs_prot.x
   xdrgen dump -type message -rest -format json - proto.x
+  xdrgen dump -rpc -proc NFS_PROGRAM.NFS_VERSION.NFSPROC_READ reply.bin nfs_prot.x
+  xdrgen dump -type rpcrdma2_hdr_prefix -body rdma_start.rdma_htype -rpc message.bin spec/x/rpcrdma2/*.x
 
 Each line has the offset, the bytes, and the field's path with its value, or
 the count, presence word or end of a list that stands there. At the first byte
@@ -42,7 +43,7 @@ rule go to stderr, and the exit code is 3.
 
 const helpJSON = `Turn XDR into JSON, or with -encode JSON into XDR.
 
-Usage: xdrgen json -type T [-encode] [-as FORM] [-bare] [-compact] (DATA | - | -hex STRING) FILE.x...
+Usage: xdrgen json -type T [-body FIELD] [-rpc [-proc P]] [-encode] [-as FORM] [-bare] [-compact] (DATA | - | -hex STRING) FILE.x...
 
 Examples:
   xdrgen json -type entry -hex 0000000100000000 proto.x
@@ -71,6 +72,11 @@ The way from XDR to JSON and back gives the same bytes.
 
 const helpData = `
   -type T         typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result
+  -body FIELD     the data is a message: behind T, whose number at the path FIELD selects it by the sidecar's lines
+                  "code header-type", comes a body; words behind that are the payload
+  -rpc            the data is an RPC message (RFC 5531), behind T and body where they are given; arguments follow if
+                  the files declare the procedure of the call, else the payload
+  -proc P         procedure PROGRAM.VERSION.PROCEDURE that the reply of -rpc answers: its results follow
   -type NAME=XDR  a type that the files use and do not declare, as with check; also -import FILE.x
   -hex STRING     the data, in hex; blanks, colons, commas and 0x are passed over
   -as FORM        form of the XDR: raw, hex, base64 or auto: text that is hex or base64 is taken for it

@@ -21,11 +21,7 @@ type dumpCmd struct {
 // run prints bytes item by item. What was read before a fault goes to stdout
 // as well; the fault itself to stderr, or into the JSON.
 func (c *dumpCmd) run(env environment) int {
-	t, name, code := c.typ(env)
-	if t == nil {
-		return code
-	}
-	data, code := c.data(env)
+	data, t, name, code := c.read(env)
 	if code != exitClean {
 		return code
 	}

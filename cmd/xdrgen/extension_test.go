@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 const extensionDoc = "../../docs/adding-an-extension.md"
@@ -57,9 +59,7 @@ func TestExtension(t *testing.T) {
 // a copy of the tree and does what the page says: make generate, then builds
 // and uses the package. No other file of the copy is edited. D5
 func TestExtensionExample(t *testing.T) {
-	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("no make here")
-	}
+	witness.Program(t, "make")
 	page, err := os.ReadFile(extensionDoc)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 
 // editLine is what of a JSON finding says how to mend it.
 type editLine struct {
-	Fix []struct {
+	Severity, Code, Message string
+	Fix                     []struct {
 		Where struct{ File string }
 		From  int `json:"offset_bytes"`
 		To    int `json:"end_offset_bytes"`
@@ -91,9 +92,7 @@ func applyJSON(t *testing.T, text, lines string) string {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range slices.Backward(e.Fix) {
-			text = text[:f.From] + f.Text + text[f.To:]
-		}
+		text = e.apply(text)
 	}
 	return text
 }
@@ -120,6 +119,111 @@ func applySARIF(t *testing.T, text, log string) string {
 				}
 			}
 		}
+	}
+	return text
+}
+
+// TestOfferedFixes applies each offered fix by itself, for the bad files and
+// for texts that a careless fix damages: the finding is gone, and there is no
+// error that was not there before.
+func TestOfferedFixes(t *testing.T) {
+	texts := map[string]string{"faulty.x": faulty}
+	for _, file := range badFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[filepath.Base(file)] = string(text)
+	}
+	for name, text := range noFix() {
+		texts[strings.ReplaceAll(name, " ", "-")+".x"] = text
+	}
+	t.Chdir(t.TempDir())
+	offered := 0
+	for base, text := range texts {
+		before := checkText(t, base, text)
+		for _, f := range before {
+			if len(f.Fix) == 0 {
+				continue
+			}
+			offered++
+			fixed := f.apply(text)
+			errors := map[string]int{}
+			for _, g := range before {
+				errors[g.Code+g.Message]++
+			}
+			errors[f.Code+f.Message]--
+			for _, g := range checkText(t, base, fixed) {
+				key := g.Code + g.Message
+				if errors[key]--; errors[key] < 0 && g.Severity == "error" {
+					t.Errorf("%s: the fix of %q gives %q, with %q", base, f.Message, fixed, g.Message)
+				}
+			}
+		}
+	}
+	if offered < 40 {
+		t.Errorf("%d fixes are offered", offered)
+	}
+}
+
+// noFix returns texts whose faults have no fix, or several.
+func noFix() map[string]string {
+	return map[string]string{
+		"a word too many before a keyword": "const N = 4;\nstruct s {\n    string mo unsigned _name<N>;\n};\n",
+		"semicolon after a case":           "union u switch (int d) { case 1; case 2: int a; };\n",
+		"semicolon after default":          "union u switch (int d) { case 1: int a; default; };\n",
+		"stray letter after a member":      "enum e { A = 1 x, B = 2 };\n",
+		"word below a member":              "enum e { A = 1\n x,\n B = 2 };\n",
+		"brackets that differ":             "struct s { int a<3]; int b[4>; };\n",
+		"words behind a definition":        "struct s { int a; }\nx y z;\n",
+		"two types":                        "struct s { int a nothing b; };\n",
+		"a declaration without a type":     "struct s { int a\n b<3>; };\n",
+		"number behind a constant":         "const A = 1 2;\n",
+		"case without a colon":             "union u switch (int d) { case 1 case 2: int a; case 3 x: int b; };\n",
+	}
+}
+
+// TestNoFix holds that nothing is offered where a fault has several readings,
+// and that check -fix leaves the text alone.
+func TestNoFix(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range noFix() {
+		for _, f := range checkText(t, "u.x", text) {
+			if len(f.Fix) > 0 {
+				t.Errorf("%s: a fix is offered for %q: %q", name, f.Message, f.apply(text))
+			}
+		}
+		_, _, code := runCommand(t, "check", "-fix", "u.x")
+		if after, err := os.ReadFile("u.x"); err != nil || string(after) != text || code != exitFindings {
+			t.Errorf("%s: exit code %d, %v, text %q", name, code, err, after)
+		}
+	}
+}
+
+// checkText writes a file and returns what check -format json finds in it.
+func checkText(t *testing.T, name, text string) []editLine {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, _, _ := runCommand(t, "check", "-errors", "0", "-format", "json", name)
+	var found []editLine
+	for line := range strings.Lines(out) {
+		var e editLine
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Message != "" {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// apply returns a text with the edits of one finding.
+func (e editLine) apply(text string) string {
+	for _, f := range slices.Backward(e.Fix) {
+		text = text[:f.From] + f.Text + text[f.To:]
 	}
 	return text
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"go/token"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +21,7 @@ type inputFlags struct {
 	Define  []string `short:"D" name:"define" sep:"none"`
 	Type    []string `name:"type" sep:"none"`
 	Import  []string `name:"import" sep:"none"`
+	Bind    string   `name:"bind"`
 }
 
 // reportFlags say how findings are shown.
@@ -44,7 +45,7 @@ func (f *inputFlags) options() (o sema.Options, err error) {
 	if o.Types, err = types(f.Type); err != nil {
 		return o, err
 	}
-	o.Include, o.Imports = f.Include, f.Import
+	o.Include, o.Imports, o.BindFile = f.Include, f.Import, f.Bind
 	return o, nil
 }
 
@@ -56,7 +57,7 @@ func (f *unitFlags) options(env environment) (sema.Options, int) {
 		return o, usage(env, err)
 	}
 	for _, name := range f.Files {
-		files, err := unitFiles(diskFS{}, name)
+		files, err := unitFiles(sema.Disk{}, name)
 		if err != nil {
 			return o, failed(env, err)
 		}
@@ -79,7 +80,11 @@ func unitFiles(f sema.FileSystem, name string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if !e.IsDir() && strings.HasSuffix(e.Name(), ".x") {
+		switch {
+		case e.IsDir() || !strings.HasSuffix(e.Name(), ".x"):
+		case e.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0:
+			return nil, fmt.Errorf("%s is not a regular file", filepath.Join(name, e.Name()))
+		default:
 			out = append(out, filepath.Join(name, e.Name()))
 		}
 	}
@@ -93,16 +98,17 @@ func unitFiles(f sema.FileSystem, name string) ([]string, error) {
 const stdinFile = "<stdin>"
 
 // stdinFS is the file system with one more file.
-type stdinFS struct{ text []byte }
+type stdinFS struct {
+	sema.Disk
+	text []byte
+}
 
 func (s stdinFS) ReadFile(name string) ([]byte, error) {
 	if name == stdinFile {
 		return s.text, nil
 	}
-	return os.ReadFile(name)
+	return s.Disk.ReadFile(name)
 }
-
-func (stdinFS) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
 
 // fromStdin reads standard input for the file named "-".
 func fromStdin(files []string, stdin io.Reader) ([]string, sema.FileSystem, error) {
@@ -116,7 +122,7 @@ func fromStdin(files []string, stdin io.Reader) ([]string, sema.FileSystem, erro
 			out[i] = stdinFile
 		}
 	}
-	return out, stdinFS{text}, err
+	return out, stdinFS{text: text}, err
 }
 
 // color decides whether findings on w are coloured.

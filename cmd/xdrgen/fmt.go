@@ -170,7 +170,7 @@ func (f *formatter) checkMeaning(name string, old, text []byte) error {
 	var results [2]*sema.Result
 	for i, t := range [][]byte{old, text} {
 		o := f.options
-		o.Files, o.FS = []string{name}, overlay{name, t}
+		o.Files, o.FS = []string{name}, overlay{name: name, text: t}
 		r, err := sema.Compile(o)
 		if err != nil {
 			return err
@@ -185,6 +185,7 @@ func (f *formatter) checkMeaning(name string, old, text []byte) error {
 
 // overlay is the file system with one file replaced.
 type overlay struct {
+	sema.Disk
 	name string
 	text []byte
 }
@@ -193,7 +194,12 @@ func (o overlay) ReadFile(name string) ([]byte, error) {
 	if name == o.name {
 		return o.text, nil
 	}
-	return os.ReadFile(name)
+	return o.Disk.ReadFile(name)
 }
 
-func (o overlay) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
+func (o overlay) Regular(name string, limit int64) error {
+	if name == o.name {
+		return nil
+	}
+	return o.Disk.Regular(name, limit)
+}

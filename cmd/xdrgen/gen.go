@@ -23,7 +23,6 @@ type genCmd struct {
 	Out        string `short:"o" name:"out" required:""`
 	Package    string `name:"package"`
 	ImportRoot string `name:"import-root"`
-	Bind       string `name:"bind"`
 	Tests      bool   `name:"tests"`
 
 	Rename []string `name:"rename" sep:"none"`
@@ -81,7 +80,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	if o.Renames, err = renames(g.Rename); err != nil {
 		return nil, usage(env, err)
 	}
-	o.ImportRoot, o.BindFile, o.Generate = g.ImportRoot, g.Bind, true
+	o.ImportRoot, o.Generate = g.ImportRoot, true
 	r, err := sema.Compile(o)
 	if err != nil {
 		return nil, failed(env, err)

@@ -113,7 +113,6 @@ named on stderr. With errors nothing is written.
   -o DIR             folder of the package
   -package NAME      Go package name; by default that of the folder
   -import-root PATH  Go import path above the units included, where their sidecars name none
-  -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind
   -rename NAME=GO    Go name of NAME or STRUCT.FIELD, as a line "rename NAME GO" of the sidecar
   -tests             write NAME_xdr_test.go as well: fuzz, truncation, agreement and allocation tests
 `
@@ -142,6 +141,8 @@ const helpUnit = `  FILE.x             a folder stands for its .x files, - for s
   -D NAME=VALUE      constant, or with no value a flag for #ifdef
   -type NAME=XDR     type that the files use and do not declare: -type 'netid=string<64>'
   -import FILE       as #include "FILE"
+  -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind,
+                     which belongs to all .x files of the folder together
   -errors N          stop after N errors; 0 shows all (default 20)
   -color WHEN        auto: on a terminal, NO_COLOR, CLICOLOR_FORCE and TERM=dumb minded; always; never
 
@@ -165,12 +166,13 @@ const helpBind = `
 Sidecar, one statement a line, # begins a comment:
   package  GOIMPORTPATH
   prefix   TEXT                      dropped from Go names
-  rename   XDRNAME GoName            also struct.field
+  rename   XDRNAME GoName            also struct.field, PROGRAM.VERSION, PROGRAM.VERSION.PROCEDURE
   import   unit/file.x               as #include
   type     NAME XDRTYPE              declared elsewhere: type netid string<64>
   define   NAME VALUE                constant declared elsewhere
   open     ENUM                      takes numbers that are no members
-  code     SPACE CONST TYPE|void     SPACE: header-type, property, characteristic, error, operation
+  code     SPACE CONST TYPE|void     SPACE: header-type, flag, property, characteristic, error, operation
+                                     after a header type: the flags that it may have, FLAG...
   ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
 `
 

@@ -29,14 +29,17 @@ func (c *jsonCmd) run(env environment) int {
 	if c.Encode && c.Hex != nil {
 		return usage(env, errors.New("-hex is XDR: -encode reads JSON from a file or -"))
 	}
-	t, name, code := c.typ(env)
-	if t == nil {
-		return code
+	if c.Encode && c.several() {
+		return usage(env, errors.New("-encode makes one value of -type: leave out -body and -rpc"))
 	}
 	if c.Encode {
-		return c.encode(env, t, name)
+		of, code := c.find(env)
+		if code != exitClean {
+			return code
+		}
+		return c.encode(env, of.typ, of.name)
 	}
-	data, code := c.data(env)
+	data, t, name, code := c.read(env)
 	if code != exitClean {
 		return code
 	}

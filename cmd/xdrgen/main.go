@@ -12,22 +12,12 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
-// The command is done in a tenth of a second, so that collecting garbage by the
-// default rate would be a third of its work. Large inputs get the usual rate
-// near the limit.
-const (
-	gcPercent   = 800
-	memoryLimit = 1 << 30
-)
-
 func main() {
-	debug.SetGCPercent(gcPercent)
-	debug.SetMemoryLimit(memoryLimit)
+	collectLate()
 	os.Exit(run(os.Args[1:], environment{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, terminal: cli.IsTerminal,
 	}))

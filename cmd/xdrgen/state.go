@@ -13,12 +13,13 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
 // compileState compiles what a name stands for: a file, a folder of .x files,
 // or either at a commit, as "git:REF:path".
 func compileState(name string, o sema.Options) (*sema.Result, error) {
-	o.FS = diskFS{}
+	o.FS = sema.Disk{}
 	if rest, ok := strings.CutPrefix(name, "git:"); ok {
 		ref, file, ok := strings.Cut(rest, ":")
 		if !ok || ref == "" || file == "" || strings.HasPrefix(ref, "-") {
@@ -40,6 +41,14 @@ func compileState(name string, o sema.Options) (*sema.Result, error) {
 			o.Include = append(o.Include, dir)
 		}
 		o.FS = g
+		if o.BindFile != "" {
+			if o.BindFile, err = g.at(o.BindFile); err != nil {
+				return nil, err
+			}
+			if errors.Is(g.Regular(o.BindFile, source.MaxSize), fs.ErrNotExist) {
+				o.BindFile = "" // the commit is older than the sidecar
+			}
+		}
 	}
 	var err error
 	if o.Files, err = unitFiles(o.FS, name); err != nil {
@@ -47,11 +56,6 @@ func compileState(name string, o sema.Options) (*sema.Result, error) {
 	}
 	return sema.Compile(o)
 }
-
-type diskFS struct{}
-
-func (diskFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
-func (diskFS) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
 
 // gitFS is the repository around the working directory at one commit. Its
 // names are "git:REF:/" and the path from the repository's root; other names
@@ -133,12 +137,25 @@ func (g *gitFS) inside(name string) (string, bool) {
 func (g *gitFS) ReadFile(name string) ([]byte, error) {
 	p, ok := g.inside(name)
 	if !ok {
-		return os.ReadFile(name)
+		return sema.Disk{}.ReadFile(name)
 	}
 	if !g.files[p] {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return git("cat-file", "blob", g.ref+":"+p)
+}
+
+// Regular returns an error unless name is a file of the commit, or a regular file on disk
+// of at most limit bytes.
+func (g *gitFS) Regular(name string, limit int64) error {
+	p, ok := g.inside(name)
+	switch {
+	case !ok:
+		return sema.Disk{}.Regular(name, limit)
+	case !g.files[p]:
+		return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return nil
 }
 
 func (g *gitFS) ReadDir(name string) ([]os.DirEntry, error) {

@@ -51,7 +51,7 @@ const helpCompat = `Compare two states of a protocol: what does each change brea
   extension  an old peer does not take all that a new one sends, or the reverse
 Exit code 3 if something breaks that is not allowed.
 
-Usage: xdrgen compat [-allow what,...] [-all] [-format text|json|sarif|github] [-I dir] [-D name=value] OLD NEW
+Usage: xdrgen compat [-allow what,...] [-all] [-format text|json|sarif|github] [-I dir] [-D name=value] [-bind FILE] OLD NEW
 
 OLD and NEW are files, folders of .x files, or either at a commit: git:REF:path,
 or git:REF for the other one's path.
@@ -64,7 +64,7 @@ Examples:
 Declarations are matched by name, then by their form on the wire, so a new name
 for the same bytes breaks Go source only. xdrgen help compat-rules is the table.
 
-For a state at a commit, -I is a folder of that commit.
+For a state at a commit, -I is a folder of that commit, and -bind a file of it.
 
   -allow WHAT,...    classes (wire, source, extension) and rules that may break
   -all               also show changes that break nothing

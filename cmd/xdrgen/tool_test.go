@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 const (
@@ -83,16 +85,57 @@ func (u user) must(folder string, args ...string) string {
 	return stdout
 }
 
-// TestUserModule holds what the README promises: in a module of one's own,
-// go get -tool, then go tool xdrgen and go generate, with the exit codes of the
-// table.
+// TestReadmeClone runs the commands that the README gives for use from a clone, one after the other, in a module that has
+// a .x file and a program that uses the generated package.
+func TestReadmeClone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the commands")
+	}
+	bash := witness.Program(t, "bash")
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(page), "\n## Use it from a clone\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var script strings.Builder
+	for line := range strings.Lines(section) {
+		if command, ok := strings.CutPrefix(line, "    "); ok {
+			script.WriteString(command)
+		}
+	}
+	if n := strings.Count(script.String(), "\n"); !ok || n < 7 {
+		t.Fatalf("the README has %d commands for use from a clone:\n%s", n, &script)
+	}
+	checkout, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := writeFiles(t, map[string]string{
+		"mymodule/go.mod":  "module example.org/user\n\ngo 1.26\n",
+		"mymodule/store.x": userProto,
+		"mymodule/main.go": "package main\n\nimport \"example.org/user/store\"\n\nfunc main() { println((&store.Reply{}).XDRSize()) }\n",
+	})
+	commands := strings.NewReplacer("cd rpcrdma", "cd "+checkout, "../rpcrdma", checkout, "-o bin/", "-o "+dir+"/bin/",
+		"cd ../mymodule", "cd "+dir+"/mymodule").Replace(script.String())
+	cmd := exec.CommandContext(t.Context(), bash, "-e", "-c", commands+"go run .\n../bin/xdrgen version\n../bin/rpcrdma version\n")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=-mod=mod")
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{"\n12\n", "\nxdrgen ", "\nrpcrdma "} {
+		if err != nil || !strings.Contains("\n"+string(out), want) {
+			t.Fatalf("%v, expected %q in\n%s", err, want, out)
+		}
+	}
+}
+
+// TestUserModule uses the compiler in a module of its own: go get -tool, then
+// go tool xdrgen and go generate, with the exit codes of the table.
 func TestUserModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the tool anew")
 	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go command")
-	}
+	witness.Program(t, "go")
 	checkout, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

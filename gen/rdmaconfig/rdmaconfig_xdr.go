@@ -41,6 +41,11 @@ func (v *Req) XDRSize() int {
 	return 12
 }
 
+// XDRMaxSize returns ReqFixedSize.
+func (*Req) XDRMaxSize() int {
+	return ReqFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Req) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -148,6 +153,11 @@ func (v *Req) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Reply) XDRSize() int {
 	return 12
+}
+
+// XDRMaxSize returns ReplyFixedSize.
+func (*Reply) XDRMaxSize() int {
+	return ReplyFixedSize
 }
 
 // EncodeXDR appends v to the output of e.

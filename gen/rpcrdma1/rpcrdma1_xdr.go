@@ -164,6 +164,11 @@ func (v *Segment) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns SegmentFixedSize.
+func (*Segment) XDRMaxSize() int {
+	return SegmentFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -271,6 +276,11 @@ func (v *Segment) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadChunk) XDRSize() int {
 	return 20
+}
+
+// XDRMaxSize returns ReadChunkFixedSize.
+func (*ReadChunk) XDRMaxSize() int {
+	return ReadChunkFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -542,6 +552,11 @@ func (v Proc) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Proc) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns ProcFixedSize.
+func (*Proc) XDRMaxSize() int {
+	return ProcFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1732,6 +1747,11 @@ func (v *ErrCode) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns ErrCodeFixedSize.
+func (*ErrCode) XDRMaxSize() int {
+	return ErrCodeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1831,6 +1851,11 @@ func (v *ErrCode) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns VersionRangeFixedSize.
+func (*VersionRange) XDRMaxSize() int {
+	return VersionRangeFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1944,6 +1969,11 @@ func (v *Error) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns ErrorMaxSize.
+func (*Error) XDRMaxSize() int {
+	return ErrorMaxSize
 }
 
 // EncodeXDR appends v to the output of e.

@@ -88,6 +88,37 @@ func TestUnknownHeaderTypes(t *testing.T) {
 	}
 }
 
+// TestFlagsAndErrors finds the flags of each header type and the error codes in the
+// descriptor, each error with the arm of Error that it selects (R322).
+func TestFlagsAndErrors(t *testing.T) {
+	ext := Extension()
+	for htype, want := range map[uint32]uint32{
+		HeaderMsg: FlagResponse | FlagMore, HeaderNomsg: FlagResponse, HeaderError: FlagResponse, HeaderConnProp: FlagResponse | FlagMore,
+	} {
+		if c := ext.Find(xdr.HeaderTypes, htype); c == nil || c.Flags != want {
+			t.Errorf("header type %d: %+v, want the flags %#x", htype, c, want)
+		}
+	}
+	for flag, name := range map[uint32]string{FlagResponse: "RPCRDMA2_F_RESPONSE", FlagMore: "RPCRDMA2_F_MORE"} {
+		if c := ext.Find(xdr.HeaderFlags, flag); c == nil || c.Name != name || c.New != nil {
+			t.Errorf("flag %#x: %+v, want %s", flag, c, name)
+		}
+	}
+	if ext.Find(xdr.HeaderFlags, FlagResponse|FlagMore) != nil {
+		t.Error("two flags together are no flag")
+	}
+	for code := uint32(ErrVers); code <= ErrSystem; code++ {
+		if c := ext.Find(xdr.ErrorCodes, code); c == nil || c.New != nil {
+			t.Errorf("error code %d: %+v, want one with nothing behind the body", code, c)
+		}
+	}
+	for _, code := range []uint32{0, ErrSystem + 1} {
+		if c := ext.Find(xdr.ErrorCodes, code); c != nil {
+			t.Errorf("error code %d: %+v, want none", code, c)
+		}
+	}
+}
+
 // TestVersionOneError shows why A1 wants the length of an error looked at first:
 // by the words of version 2, the 28 bytes of ERR_VERS in version 1 have flag
 // RESPONSE, and the lowest version for a code.

@@ -500,6 +500,11 @@ func (v *ErrCode) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns ErrCodeFixedSize.
+func (*ErrCode) XDRMaxSize() int {
+	return ErrCodeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -599,6 +604,11 @@ func (v *ErrCode) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns VersionRangeFixedSize.
+func (*VersionRange) XDRMaxSize() int {
+	return VersionRangeFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -705,6 +715,11 @@ func (v *VersionRange) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *WriteShortage) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns WriteShortageFixedSize.
+func (*WriteShortage) XDRMaxSize() int {
+	return WriteShortageFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -827,6 +842,11 @@ func (v *Error) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns ErrorMaxSize.
+func (*Error) XDRMaxSize() int {
+	return ErrorMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1264,6 +1284,11 @@ func (v *Common) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns CommonFixedSize.
+func (*Common) XDRMaxSize() int {
+	return CommonFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1374,6 +1399,11 @@ func (v *Common) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *HeaderPrefix) XDRSize() int {
 	return 20
+}
+
+// XDRMaxSize returns HeaderPrefixFixedSize.
+func (*HeaderPrefix) XDRMaxSize() int {
+	return HeaderPrefixFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1488,6 +1518,11 @@ func (v *Segment) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns SegmentFixedSize.
+func (*Segment) XDRMaxSize() int {
+	return SegmentFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1595,6 +1630,11 @@ func (v *Segment) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReadSegment) XDRSize() int {
 	return 20
+}
+
+// XDRMaxSize returns ReadSegmentFixedSize.
+func (*ReadSegment) XDRMaxSize() int {
+	return ReadSegmentFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2204,6 +2244,11 @@ func (v *PropID) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns PropIDFixedSize.
+func (*PropID) XDRMaxSize() int {
+	return PropIDFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -2734,6 +2779,11 @@ func (v *PropMaxSendSize) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns PropMaxSendSizeFixedSize.
+func (*PropMaxSendSize) XDRMaxSize() int {
+	return PropMaxSendSizeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -2833,6 +2883,11 @@ func (v *PropMaxSendSize) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropReceiveBufferSize) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns PropReceiveBufferSizeFixedSize.
+func (*PropReceiveBufferSize) XDRMaxSize() int {
+	return PropReceiveBufferSizeFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2936,6 +2991,11 @@ func (v *PropMaxSegmentSize) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns PropMaxSegmentSizeFixedSize.
+func (*PropMaxSegmentSize) XDRMaxSize() int {
+	return PropMaxSegmentSizeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3037,6 +3097,11 @@ func (v *PropMaxSegmentCount) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns PropMaxSegmentCountFixedSize.
+func (*PropMaxSegmentCount) XDRMaxSize() int {
+	return PropMaxSegmentCountFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3136,6 +3201,11 @@ func (v *PropMaxSegmentCount) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *PropReverseSupport) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns PropReverseSupportFixedSize.
+func (*PropReverseSupport) XDRMaxSize() int {
+	return PropReverseSupportFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3362,7 +3432,8 @@ func Extension() xdr.Extension {
 	return xdr.Extension{
 		Codes: []xdr.CodePoint{
 			{
-				Name: "RDMA2_MSG",
+				Flags: 3,
+				Name:  "RDMA2_MSG",
 				New: func() xdr.Value {
 					return new(Msg)
 				},
@@ -3371,7 +3442,8 @@ func Extension() xdr.Extension {
 				Value: 0,
 			},
 			{
-				Name: "RDMA2_NOMSG",
+				Flags: 1,
+				Name:  "RDMA2_NOMSG",
 				New: func() xdr.Value {
 					return new(Nomsg)
 				},
@@ -3380,7 +3452,8 @@ func Extension() xdr.Extension {
 				Value: 1,
 			},
 			{
-				Name: "RDMA2_ERROR",
+				Flags: 1,
+				Name:  "RDMA2_ERROR",
 				New: func() xdr.Value {
 					return new(Error)
 				},
@@ -3389,13 +3462,74 @@ func Extension() xdr.Extension {
 				Value: 4,
 			},
 			{
-				Name: "RDMA2_CONNPROP",
+				Flags: 3,
+				Name:  "RDMA2_CONNPROP",
 				New: func() xdr.Value {
 					return new(ConnProp)
 				},
 				Space: xdr.HeaderTypes,
 				Type:  "rpcrdma2_connprop",
 				Value: 5,
+			},
+			{
+				Name:  "RPCRDMA2_F_RESPONSE",
+				Space: xdr.HeaderFlags,
+				Value: 1,
+			},
+			{
+				Name:  "RPCRDMA2_F_MORE",
+				Space: xdr.HeaderFlags,
+				Value: 2,
+			},
+			{
+				Name:  "RDMA2_ERR_VERS",
+				Space: xdr.ErrorCodes,
+				Value: 1,
+			},
+			{
+				Name:  "RDMA2_ERR_BAD_XDR",
+				Space: xdr.ErrorCodes,
+				Value: 2,
+			},
+			{
+				Name:  "RDMA2_ERR_INVAL_HTYPE",
+				Space: xdr.ErrorCodes,
+				Value: 3,
+			},
+			{
+				Name:  "RDMA2_ERR_INVAL_FLAG",
+				Space: xdr.ErrorCodes,
+				Value: 4,
+			},
+			{
+				Name:  "RDMA2_ERR_READ_CHUNKS",
+				Space: xdr.ErrorCodes,
+				Value: 5,
+			},
+			{
+				Name:  "RDMA2_ERR_WRITE_CHUNKS",
+				Space: xdr.ErrorCodes,
+				Value: 6,
+			},
+			{
+				Name:  "RDMA2_ERR_SEGMENTS",
+				Space: xdr.ErrorCodes,
+				Value: 7,
+			},
+			{
+				Name:  "RDMA2_ERR_WRITE_RESOURCE",
+				Space: xdr.ErrorCodes,
+				Value: 8,
+			},
+			{
+				Name:  "RDMA2_ERR_REPLY_RESOURCE",
+				Space: xdr.ErrorCodes,
+				Value: 9,
+			},
+			{
+				Name:  "RDMA2_ERR_SYSTEM",
+				Space: xdr.ErrorCodes,
+				Value: 10,
 			},
 			{
 				Name: "RDMA2_PROPID_SBSIZ",

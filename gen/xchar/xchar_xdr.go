@@ -187,6 +187,11 @@ func (v *ID) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns IDFixedSize.
+func (*ID) XDRMaxSize() int {
+	return IDFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ID) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -737,6 +742,11 @@ func (v *BackwardSupport) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns BackwardSupportFixedSize.
+func (*BackwardSupport) XDRMaxSize() int {
+	return BackwardSupportFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -849,6 +859,11 @@ func (v *ReceiveBufferSize) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns ReceiveBufferSizeFixedSize.
+func (*ReceiveBufferSize) XDRMaxSize() int {
+	return ReceiveBufferSizeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -948,6 +963,11 @@ func (v *ReceiveBufferSize) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RemoteInvalidation) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns RemoteInvalidationFixedSize.
+func (*RemoteInvalidation) XDRMaxSize() int {
+	return RemoteInvalidationFixedSize
 }
 
 // EncodeXDR appends v to the output of e.

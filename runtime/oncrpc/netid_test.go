@@ -37,6 +37,7 @@ func TestParseUniversalAddrRefuses(t *testing.T) {
 	for _, tt := range [][2]string{
 		{"tcp", "192.0.2.7.78.81"},
 		{"", "192.0.2.7.78.81"},
+		{"tcp6", "2001:db8::1.78.81"},
 		{"rdma", ""},
 		{"rdma", "."},
 		{"rdma", ".."},
@@ -60,4 +61,24 @@ func TestParseUniversalAddrRefuses(t *testing.T) {
 			t.Errorf("%q %q: %v", tt[0], tt[1], a)
 		}
 	}
+}
+
+// FuzzUniversalAddr: an address that is accepted has one text, and that text
+// reads as the same address. IPv4 in IPv6 becomes IPv4.
+func FuzzUniversalAddr(f *testing.F) {
+	f.Add("rdma", "192.0.2.7.78.81")
+	f.Add("rdma6", "2001:db8::1.255.255")
+	f.Add("rdma6", "::ffff:192.0.2.7.0.1")
+	f.Add("rdma6", "fe80::1%eth0.78.81")
+	f.Fuzz(func(t *testing.T, netID, addr string) {
+		a, err := ParseUniversalAddr(netID, addr)
+		if err != nil {
+			return
+		}
+		id, text := UniversalAddr(a)
+		b, err := ParseUniversalAddr(id, text)
+		if err != nil || b != netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) || id != netID && !a.Addr().Is4In6() {
+			t.Errorf("%q %q is %v, written %q %q, which is %v, %v", netID, addr, a, id, text, b, err)
+		}
+	})
 }

@@ -112,6 +112,9 @@ func TestAuthSys(t *testing.T) {
 	if _, err := ParseAuthSys(&none); err == nil || !strings.Contains(err.Error(), "AUTH_NONE") {
 		t.Errorf("AUTH_NONE as AUTH_SYS: %v", err)
 	}
+	if _, err := ParseAuthSys(&OpaqueAuth{Flavor: AuthShort, Body: a.Body}); err == nil || !strings.Contains(err.Error(), "AUTH_SHORT") {
+		t.Errorf("AUTH_SHORT as AUTH_SYS: %v", err)
+	}
 	a.Body = append(a.Body, 0, 0, 0, 0)
 	if _, err := ParseAuthSys(&a); !errors.Is(err, xdr.ErrTrailing) {
 		t.Errorf("bytes after the credential: %v", err)

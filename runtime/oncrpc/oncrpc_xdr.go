@@ -268,6 +268,11 @@ func (v *Flavor) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns FlavorFixedSize.
+func (*Flavor) XDRMaxSize() int {
+	return FlavorFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Flavor) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -369,6 +374,11 @@ func (v *OpaqueAuth) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Body))
 	return n
+}
+
+// XDRMaxSize returns OpaqueAuthMaxSize.
+func (*OpaqueAuth) XDRMaxSize() int {
+	return OpaqueAuthMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -520,6 +530,11 @@ func (v *MsgType) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns MsgTypeFixedSize.
+func (*MsgType) XDRMaxSize() int {
+	return MsgTypeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *MsgType) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -646,6 +661,11 @@ func (v ReplyStat) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ReplyStat) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns ReplyStatFixedSize.
+func (*ReplyStat) XDRMaxSize() int {
+	return ReplyStatFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -784,6 +804,11 @@ func (v *AcceptStat) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns AcceptStatFixedSize.
+func (*AcceptStat) XDRMaxSize() int {
+	return AcceptStatFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -910,6 +935,11 @@ func (v RejectStat) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RejectStat) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns RejectStatFixedSize.
+func (*RejectStat) XDRMaxSize() int {
+	return RejectStatFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1056,6 +1086,11 @@ func (v *AuthStat) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns AuthStatFixedSize.
+func (*AuthStat) XDRMaxSize() int {
+	return AuthStatFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *AuthStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1155,6 +1190,11 @@ func (v *AuthStat) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *VersionRange) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns VersionRangeFixedSize.
+func (*VersionRange) XDRMaxSize() int {
+	return VersionRangeFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1264,6 +1304,11 @@ func (v *CallBody) XDRSize() int {
 	n += xdr.Padded(len(v.Cred.Body))
 	n += xdr.Padded(len(v.Verf.Body))
 	return n
+}
+
+// XDRMaxSize returns CallBodyMaxSize.
+func (*CallBody) XDRMaxSize() int {
+	return CallBodyMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1460,6 +1505,11 @@ func (v *ReplyData) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns ReplyDataMaxSize.
+func (*ReplyData) XDRMaxSize() int {
+	return ReplyDataMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ReplyData) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1631,6 +1681,11 @@ func (v *AcceptedReply) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns AcceptedReplyMaxSize.
+func (*AcceptedReply) XDRMaxSize() int {
+	return AcceptedReplyMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1836,6 +1891,11 @@ func (v *RejectedReply) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns RejectedReplyMaxSize.
+func (*RejectedReply) XDRMaxSize() int {
+	return RejectedReplyMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -2028,6 +2088,11 @@ func (v *ReplyBody) XDRSize() int {
 		}
 	}
 	return n
+}
+
+// XDRMaxSize returns ReplyBodyMaxSize.
+func (*ReplyBody) XDRMaxSize() int {
+	return ReplyBodyMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2389,6 +2454,11 @@ func (v *Body) XDRSize() int {
 		}
 	}
 	return n
+}
+
+// XDRMaxSize returns BodyMaxSize.
+func (*Body) XDRMaxSize() int {
+	return BodyMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2896,6 +2966,11 @@ func (v *Message) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns MessageMaxSize.
+func (*Message) XDRMaxSize() int {
+	return MessageMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3376,6 +3451,11 @@ func (v *AuthSysParms) XDRSize() int {
 	n += xdr.Padded(len(v.MachineName))
 	n += 4 * len(v.Gids)
 	return n
+}
+
+// XDRMaxSize returns AuthSysParmsMaxSize.
+func (*AuthSysParms) XDRMaxSize() int {
+	return AuthSysParmsMaxSize
 }
 
 // EncodeXDR appends v to the output of e.

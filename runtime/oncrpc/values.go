@@ -32,6 +32,9 @@ func (*Void) DecodeXDR(*xdr.Decoder) error { return nil }
 // XDRSize implements xdr.Value.
 func (*Void) XDRSize() int { return 0 }
 
+// XDRMaxSize returns 0.
+func (*Void) XDRMaxSize() int { return 0 }
+
 // EncodeXDR implements xdr.Value.
 func (v *Bool) EncodeXDR(e *xdr.Encoder) error { return put4(e, xdr.Word(bool(*v))) }
 
@@ -51,6 +54,9 @@ func (v *Bool) DecodeXDR(d *xdr.Decoder) error {
 // XDRSize implements xdr.Value.
 func (*Bool) XDRSize() int { return 4 }
 
+// XDRMaxSize returns 4.
+func (*Bool) XDRMaxSize() int { return 4 }
+
 // EncodeXDR implements xdr.Value.
 func (v *Int32) EncodeXDR(e *xdr.Encoder) error { return put4(e, uint32(*v)) }
 
@@ -65,6 +71,9 @@ func (v *Int32) DecodeXDR(d *xdr.Decoder) error {
 
 // XDRSize implements xdr.Value.
 func (*Int32) XDRSize() int { return 4 }
+
+// XDRMaxSize returns 4.
+func (*Int32) XDRMaxSize() int { return 4 }
 
 // EncodeXDR implements xdr.Value.
 func (v *Uint32) EncodeXDR(e *xdr.Encoder) error { return put4(e, uint32(*v)) }
@@ -81,6 +90,9 @@ func (v *Uint32) DecodeXDR(d *xdr.Decoder) error {
 // XDRSize implements xdr.Value.
 func (*Uint32) XDRSize() int { return 4 }
 
+// XDRMaxSize returns 4.
+func (*Uint32) XDRMaxSize() int { return 4 }
+
 // EncodeXDR implements xdr.Value.
 func (v *Int64) EncodeXDR(e *xdr.Encoder) error { return put8(e, uint64(*v)) }
 
@@ -96,6 +108,9 @@ func (v *Int64) DecodeXDR(d *xdr.Decoder) error {
 // XDRSize implements xdr.Value.
 func (*Int64) XDRSize() int { return 8 }
 
+// XDRMaxSize returns 8.
+func (*Int64) XDRMaxSize() int { return 8 }
+
 // EncodeXDR implements xdr.Value.
 func (v *Uint64) EncodeXDR(e *xdr.Encoder) error { return put8(e, uint64(*v)) }
 
@@ -110,6 +125,9 @@ func (v *Uint64) DecodeXDR(d *xdr.Decoder) error {
 
 // XDRSize implements xdr.Value.
 func (*Uint64) XDRSize() int { return 8 }
+
+// XDRMaxSize returns 8.
+func (*Uint64) XDRMaxSize() int { return 8 }
 
 // room makes room for n bytes of output and returns them.
 func room(e *xdr.Encoder, n int) ([]byte, error) {

@@ -46,6 +46,9 @@ func TestValues(t *testing.T) {
 			if err := v.EncodeXDR(e); err != nil || hex.EncodeToString(e.Bytes()) != tt.wire || v.XDRSize() != len(e.Bytes()) {
 				t.Fatalf("%x, %v, size %d", e.Bytes(), err, v.XDRSize())
 			}
+			if n := v.(interface{ XDRMaxSize() int }).XDRMaxSize(); n != len(e.Bytes()) {
+				t.Errorf("XDRMaxSize is %d, want %d", n, len(e.Bytes()))
+			}
 			d := xdr.NewDecoder(append(e.Bytes(), 7), nil)
 			if err := got.DecodeXDR(d); err != nil || d.Offset() != len(e.Bytes()) {
 				t.Fatalf("%v at %d", err, d.Offset())

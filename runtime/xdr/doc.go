@@ -9,6 +9,7 @@
 //	EncodeXDR(*Encoder) error              // append one value to the encoder's output
 //	DecodeXDR(*Decoder) error              // read one value from the decoder's input
 //	XDRSize() int                          // bytes the value takes on the wire
+//	XDRMaxSize() int                       // bytes that any value takes, at most; only where there is a TFixedSize or TMaxSize
 //	AppendBinary([]byte) ([]byte, error)   // encoding.BinaryAppender
 //	MarshalBinary() ([]byte, error)        // encoding.BinaryMarshaler
 //	UnmarshalBinary([]byte) error          // encoding.BinaryUnmarshaler: copies, refuses trailing bytes

@@ -7,6 +7,7 @@ type CodeSpace string
 // The code spaces of RPC-over-RDMA version 2 and its extensions.
 const (
 	HeaderTypes     CodeSpace = "header-type"    // rdma_htype
+	HeaderFlags     CodeSpace = "flag"           // bits of rdma_flags
 	Properties      CodeSpace = "property"       // transport properties
 	ErrorCodes      CodeSpace = "error"          // rdma_err
 	Operations      CodeSpace = "operation"      // optional operations
@@ -21,6 +22,7 @@ type CodePoint struct {
 	Name  string       // XDR name of the constant
 	Type  string       // XDR name of the type; empty where nothing follows
 	New   func() Value // a new zero value of that type; nil where nothing follows
+	Flags uint32       // of a header type: the bits of rdma_flags that it may have
 }
 
 // Extension describes a generated package to the transport.

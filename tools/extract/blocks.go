@@ -147,15 +147,15 @@ func (r *blockReader) afterComment(i, to int) int {
 // with its brace: the line is wanted, so that an erratum can correct it. If the definition does not close, ok is false
 // and end is where to go on: the first line that cannot belong to it.
 func (r *blockReader) end(i, to int) (end int, ok bool) {
-	indent := len(indentation(r.lines[i]))
+	indent := width(r.lines[i])
 	var sc scanner
 	for j := i; j < to; j = r.next(j+1, to) {
 		s := r.lines[j]
 		if j > i && !sc.comment {
-			in := len(indentation(s))
+			in := width(s)
 			switch {
 			case s == "" && sc.depth == 0,
-				s != "" && in < indent && s[in] != '}',
+				s != "" && in < indent && s[len(indentation(s))] != '}',
 				in <= indent && (sc.depth > 0 || sc.braced) && r.begins(j, to):
 				return j, sc.braced
 			}
@@ -171,10 +171,11 @@ func (r *blockReader) end(i, to int) (end int, ok bool) {
 	return to, sc.braced && !sc.comment
 }
 
-// dedent returns lines start to end without page furniture and without the blanks all of them begin with.
+// dedent returns lines start to end without page furniture and without the blanks all of them begin with. Where some
+// begin with blanks and others with tabs, what is left of those is blanks.
 func (r *blockReader) dedent(start, end int) []line {
 	var out []line
-	common, any := "", false
+	common, least := "", -1
 	for i := start; i < end; i++ {
 		if r.cut[i] {
 			continue
@@ -184,14 +185,19 @@ func (r *blockReader) dedent(start, end int) []line {
 		if s == "" {
 			continue
 		}
-		if in := indentation(s); !any {
-			common, any = in, true
+		if in := indentation(s); least < 0 {
+			common, least = in, width(s)
 		} else {
-			common = commonPrefix(common, in)
+			common, least = commonPrefix(common, in), min(least, width(s))
 		}
 	}
-	for i := range out {
-		out[i].text = strings.TrimPrefix(out[i].text, common)
+	mixed := width(common) < least
+	for i, l := range out {
+		if mixed && l.text != "" {
+			out[i].text = strings.Repeat(" ", width(l.text)-least) + strings.TrimLeft(l.text, " \t")
+		} else {
+			out[i].text = strings.TrimPrefix(l.text, common)
+		}
 	}
 	return out
 }

@@ -87,6 +87,64 @@ func TestCorpusSections(t *testing.T) {
 	}
 }
 
+// TestCorpusIndented takes the same definitions from the same lines of a document however it is indented.
+func TestCorpusIndented(t *testing.T) {
+	tabs := strings.NewReplacer("\n        ", "\n\t")
+	for _, name := range []string{"rfc1094.txt", "rfc1813.txt", "rfc1833.txt", "rfc5666.txt"} {
+		doc := strings.ReplaceAll(readFile(t, filepath.Join(corpus.Dir(t), "ietf", name)), "\r", "")
+		want, _, err := freeParts([]byte(doc), modeSections, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, text := range map[string]string{
+			"one blank":   " " + strings.ReplaceAll(doc, "\n", "\n "),
+			"four blanks": "    " + strings.ReplaceAll(doc, "\n", "\n    "),
+			"a tab":       "\t" + strings.ReplaceAll(doc, "\n", "\n\t"),
+			"tabs within": tabs.Replace(doc),
+		} {
+			got, found, err := freeParts([]byte(text), modeSections, "")
+			if err != nil || len(found.lost) > 0 {
+				t.Errorf("%s by %s: %v, not taken %+v", name, form, err, found.lost)
+				continue
+			}
+			if d := cmp.Diff(want, got, cmp.AllowUnexported(part{}, line{}), cmp.Transformer("blanks", blanks)); d != "" {
+				t.Errorf("%s by %s:\n%s", name, form, d)
+			}
+		}
+	}
+}
+
+// blanks is a text with its tabs as blanks.
+func blanks(s string) string {
+	return strings.Repeat(" ", width(s)) + strings.TrimLeft(s, " \t")
+}
+
+// TestSectionsIndented finds sections at the margin that the document has, and not numbers further right.
+func TestSectionsIndented(t *testing.T) {
+	for _, margin := range []string{"", " ", "\t", "     "} {
+		doc := "1. One\n\n   struct a { int x; };\n\n   2. Two of a list\n\n   struct b { int x; };\n\n2. Two\n\n   struct c { int x; };\n"
+		doc = margin + strings.ReplaceAll(strings.TrimSuffix(doc, "\n"), "\n", "\n"+margin) + "\n"
+		for _, pages := range []string{"", "\n\n" + margin + "Author                [Page 1]\n\f\n" + margin + "RFC 9999   Title   2026\n\n"} {
+			parts, _, err := freeParts([]byte(doc+pages), modeSections, "1")
+			if err != nil || !strings.Contains(string(text(parts[0].lines)), "struct b") || strings.Contains(string(text(parts[0].lines)), "struct c") {
+				t.Errorf("margin %q, pages %v: %v, %+v", margin, pages != "", err, parts)
+			}
+		}
+	}
+}
+
+// TestLost: a definition that never closes is not taken, and the exit code says so.
+func TestLost(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "doc.txt")
+	if err := os.WriteFile(name, []byte("struct a {\n  int x;\n\nstruct b { int y; };\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := run([]string{"-doc", name}, &out, &errs); code != exitFindings || !strings.Contains(errs.String(), "line 1 begins like") || !strings.Contains(out.String(), "struct b") {
+		t.Errorf("exit code %d\n%s%s", code, &out, &errs)
+	}
+}
+
 // ietf lists the IETF documents of the corpus.
 func ietf(t *testing.T) []string {
 	names, err := filepath.Glob(filepath.Join(corpus.Dir(t), "ietf", "*.txt"))

@@ -14,8 +14,8 @@ func (o *options) free() int {
 		fmt.Fprintf(o.stderr, "extract: %v\n", err)
 		return exitFailed
 	}
-	parts, notes, err := freeParts(raw, o.mode, o.section)
-	for _, n := range notes {
+	parts, found, err := freeParts(raw, o.mode, o.section)
+	for _, n := range found.notes() {
 		fmt.Fprintf(o.stderr, "extract: %s: %s\n", o.doc, n)
 	}
 	if err != nil {
@@ -42,13 +42,33 @@ func (o *options) free() int {
 			return exitFailed
 		}
 	}
+	if len(found.lost) > 0 {
+		return exitFindings
+	}
 	return exitOK
 }
 
+// freeFound is what a person should know of a document that was extracted.
+type freeFound struct {
+	lost  []damage // definitions that were not taken
+	again int      // definitions that were left out since they stood there before
+}
+
+func (f freeFound) notes() []string {
+	var out []string
+	for _, b := range f.lost {
+		out = append(out, b.note())
+	}
+	if f.again > 0 {
+		out = append(out, fmt.Sprintf("%d definitions stand there again word for word, and are taken once", f.again))
+	}
+	return out
+}
+
 // freeParts extracts a document of which nothing is known. Finding no XDR is an error.
-func freeParts(doc []byte, mode, sections string) (parts []part, notes []string, err error) {
+func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound, err error) {
 	if strings.HasPrefix(string(doc), "\xff\xfe") || strings.HasPrefix(string(doc), "\xfe\xff") {
-		return nil, nil, fmt.Errorf("the document is in UTF-16; write it again in UTF-8")
+		return nil, found, fmt.Errorf("the document is in UTF-16; write it again in UTF-8")
 	}
 	lines := documentLines(doc)
 	all := marked(lines)
@@ -57,29 +77,23 @@ func freeParts(doc []byte, mode, sections string) (parts []part, notes []string,
 	}
 	if mode == modeMarked {
 		if len(all) == 0 {
-			return nil, nil, fmt.Errorf("no line begins with ///; try -mode sections")
+			return nil, found, fmt.Errorf("no line begins with ///; try -mode sections")
 		}
-		return split(all), nil, nil
+		return split(all), found, nil
 	}
 	r := &blockReader{lines: lines, cut: furniture(lines), once: map[string]int{}}
 	for i, other := range otherCode(rawLines(doc)) {
 		r.cut[i] = r.cut[i] || other
 	}
 	var taken []line
-	var bad []damage
 	if sections == "" {
-		taken, bad = r.read(span{0, len(lines)})
-	} else if taken, _, bad, err = r.sections(strings.Split(sections, ",")); err != nil {
-		return nil, nil, err
+		taken, found.lost = r.read(span{0, len(lines)})
+	} else if taken, _, found.lost, err = r.sections(strings.Split(sections, ",")); err != nil {
+		return nil, found, err
 	}
-	for _, b := range bad {
-		notes = append(notes, b.note())
-	}
-	if r.again > 0 {
-		notes = append(notes, fmt.Sprintf("%d definitions stand there again word for word, and are taken once", r.again))
-	}
+	found.again = r.again
 	if len(taken) == 0 {
-		return nil, notes, fmt.Errorf("no XDR found: no line begins with /// and nothing has the form of a definition")
+		return nil, found, fmt.Errorf("no XDR found: no line begins with /// and nothing has the form of a definition")
 	}
-	return []part{{lines: taken}}, notes, nil
+	return []part{{lines: taken}}, found, nil
 }

@@ -30,7 +30,8 @@ Flags:
 `
 
 const helpEnd = `
-Exit codes: 0 done and clean; 1 failed; 2 usage; 3 findings of -check. "go run" turns each but 0 into 1;
+Exit codes: 0 done and clean; 1 failed; 2 usage; 3 findings: what -check found, or with -doc a definition that
+begins and never closes, so that it was not taken. "go run" turns each but 0 into 1;
 build the command first where the code matters: go build -o extract ./tools/extract
 Formats of the manifest, the errata and the origin maps: go doc ./tools/extract
 `

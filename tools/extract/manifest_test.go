@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -80,4 +81,35 @@ func TestParseManifestErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzManifest: no text panics, and a manifest that is accepted says all that a
+// block must and names no place outside of the module.
+func FuzzManifest(f *testing.F) {
+	f.Add(goodManifest)
+	f.Add("document a.txt\nversion 1\nsha256 " + zeros + "\nmode marked\nunit a\ntarget gen/b\nfile a.x\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		docs, err := parseManifest("M", []byte(text))
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "M:") {
+				t.Errorf("error without a line: %v", err)
+			}
+			return
+		}
+		for _, d := range docs {
+			if d.version == "" || len(d.sha256) != 64 || (d.mode == modeNone) != (len(d.units) == 0) || !filepath.IsLocal(d.name) {
+				t.Errorf("document %+v", d)
+			}
+			for _, u := range d.units {
+				if !filepath.IsLocal(u.target) || !filepath.IsLocal(u.name) || len(u.files) == 0 {
+					t.Errorf("unit %+v", u)
+				}
+				for _, file := range u.files {
+					if !filepath.IsLocal(file.name) || (d.mode == modeSections) != (len(file.sections) > 0) {
+						t.Errorf("file %+v", file)
+					}
+				}
+			}
+		}
+	})
 }

@@ -133,11 +133,11 @@ func otherCode(lines []string) []bool {
 		case m != nil && mark == "" && !inXML:
 			mark, skip = m[1], !isXDR(m[2])
 		}
-		if below >= 0 && q != "" && len(indentation(q)) <= below {
+		if below >= 0 && q != "" && width(q) <= below {
 			below, skip = -1, false
 		}
 		if m := directive.FindStringSubmatch(q); m != nil && mark == "" && !inXML && !isXDR(m[1]) {
-			below, skip = len(indentation(q)), true
+			below, skip = width(q), true
 		}
 		tag := head + s
 		if head = ""; tagHead.MatchString(tag) && len(tag) < 1000 {

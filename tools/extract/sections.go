@@ -36,8 +36,12 @@ func sectionSpans(lines []string, section string) ([]span, error) {
 	var spans []span
 	var seen []string
 	open := -1
+	left := margin(lines)
 	for i, s := range lines {
-		n := headingNumber(s)
+		if width(s) != left {
+			continue
+		}
+		n := headingNumber(strings.TrimLeft(s, " \t"))
 		if n == "" {
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 const (
@@ -76,9 +78,7 @@ const (
 // TestDocumentScripts runs the documents' own scripts beside the extractor and pins what they lose (P13, P14).
 func TestDocumentScripts(t *testing.T) {
 	for _, tool := range []string{"sh", "sed", "grep"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("no %s here: the documents' own scripts cannot run", tool)
-		}
+		witness.Program(t, tool)
 	}
 	tests := []struct {
 		name, doc, script string

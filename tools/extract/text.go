@@ -42,8 +42,8 @@ func rawLines(doc []byte) []string {
 }
 
 var (
-	pageFooter = regexp.MustCompile(`^\S.*\[[Pp]age [0-9ivxl]+\]$`)
-	pageHeader = regexp.MustCompile(`^(RFC[ -][0-9]+|I(?i:nternet)[ -]D(?i:raft))\b`)
+	pageFooter = regexp.MustCompile(`^[ \t]*\S.*\[[Pp]age [0-9ivxl]+\]$`)
+	pageHeader = regexp.MustCompile(`^[ \t]*(RFC[ -][0-9]+|I(?i:nternet)[ -]D(?i:raft))\b`)
 )
 
 // headerReach is how many empty lines may stand between a page's footer and the next page's header.
@@ -53,19 +53,17 @@ const headerReach = 8
 // empty lines around both. RFC 2223 §3 laid pages out this way.
 func furniture(lines []string) []bool {
 	cut := make([]bool, len(lines))
+	left := margin(lines)
 	for i := 0; i < len(lines); i++ {
-		if !pageFooter.MatchString(lines[i]) {
+		if !pageFooter.MatchString(lines[i]) || width(lines[i]) != left {
 			continue
 		}
 		for j := i - 1; j >= 0 && lines[j] == "" && !cut[j]; j-- {
 			cut[j] = true
 		}
 		cut[i] = true
-		h := i + 1
-		for h < len(lines) && h <= i+headerReach && lines[h] == "" {
-			h++
-		}
-		if h == len(lines) || !pageHeader.MatchString(lines[h]) {
+		h := nextHeader(lines, i)
+		if h == 0 || width(lines[h]) != left {
 			continue
 		}
 		for h+1 < len(lines) && lines[h+1] == "" {
@@ -77,6 +75,58 @@ func furniture(lines []string) []bool {
 		}
 	}
 	return cut
+}
+
+// margin returns the width of the document's left margin, at which headings and the lines of page breaks stand: that of
+// the first page break, or of the leftmost line where there is none.
+func margin(lines []string) int {
+	least := -1
+	for i, s := range lines {
+		if s == "" {
+			continue
+		}
+		w := width(s)
+		if pageFooter.MatchString(s) {
+			if h := nextHeader(lines, i); h > 0 && width(lines[h]) == w {
+				return w
+			}
+		}
+		if least < 0 || w < least {
+			least = w
+		}
+	}
+	return max(least, 0)
+}
+
+// nextHeader returns the line of the page header that follows the footer at line i, 0 where there is none.
+func nextHeader(lines []string, i int) int {
+	h := i + 1
+	for h < len(lines) && h <= i+headerReach && lines[h] == "" {
+		h++
+	}
+	if h == len(lines) || !pageHeader.MatchString(lines[h]) {
+		return 0
+	}
+	return h
+}
+
+// tabStop is how far the stops of a tab are from each other.
+const tabStop = 8
+
+// width returns the column, from 0, at which the text of a line begins.
+func width(s string) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case ' ':
+			n++
+		case '\t':
+			n += tabStop - n%tabStop
+		default:
+			return n
+		}
+	}
+	return n
 }
 
 // indentation returns the blanks and tabs a line begins with.

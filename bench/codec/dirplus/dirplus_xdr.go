@@ -215,6 +215,11 @@ func (v *Status) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns StatusFixedSize.
+func (*Status) XDRMaxSize() int {
+	return StatusFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -353,6 +358,11 @@ func (v *Type) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns TypeFixedSize.
+func (*Type) XDRMaxSize() int {
+	return TypeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Type) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -465,6 +475,11 @@ func (v *Device) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns DeviceFixedSize.
+func (*Device) XDRMaxSize() int {
+	return DeviceFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Device) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -571,6 +586,11 @@ func (v *Time) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns TimeFixedSize.
+func (*Time) XDRMaxSize() int {
+	return TimeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -675,6 +695,11 @@ func (v *Time) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Attr) XDRSize() int {
 	return 84
+}
+
+// XDRMaxSize returns AttrFixedSize.
+func (*Attr) XDRMaxSize() int {
+	return AttrFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -838,6 +863,11 @@ func (v *OptAttr) XDRSize() int {
 		n += 84
 	}
 	return n
+}
+
+// XDRMaxSize returns OptAttrMaxSize.
+func (*OptAttr) XDRMaxSize() int {
+	return OptAttrMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1031,6 +1061,11 @@ func (v *Handle) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns HandleMaxSize.
+func (*Handle) XDRMaxSize() int {
+	return HandleMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1161,6 +1196,11 @@ func (v *OptHandle) XDRSize() int {
 		n += xdr.Padded(len(v.Handle))
 	}
 	return n
+}
+
+// XDRMaxSize returns OptHandleMaxSize.
+func (*OptHandle) XDRMaxSize() int {
+	return OptHandleMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1338,6 +1378,11 @@ func (v *Entry) XDRSize() int {
 		n += xdr.Padded(len(v.Handle.Handle))
 	}
 	return n
+}
+
+// XDRMaxSize returns EntryMaxSize.
+func (*Entry) XDRMaxSize() int {
+	return EntryMaxSize
 }
 
 // EncodeXDR appends v to the output of e.

@@ -435,6 +435,11 @@ func (v *Hash) XDRSize() int {
 	return 32
 }
 
+// XDRMaxSize returns HashFixedSize.
+func (*Hash) XDRMaxSize() int {
+	return HashFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Hash) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -536,6 +541,11 @@ func (v *Signature) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
 	return n
+}
+
+// XDRMaxSize returns SignatureMaxSize.
+func (*Signature) XDRMaxSize() int {
+	return SignatureMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -672,6 +682,11 @@ func (v *Text) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns TextMaxSize.
+func (*Text) XDRMaxSize() int {
+	return TextMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Text) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -799,6 +814,11 @@ func (v *Amount) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns AmountFixedSize.
+func (*Amount) XDRMaxSize() int {
+	return AmountFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Amount) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -918,6 +938,11 @@ func (v *KeyKind) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns KeyKindFixedSize.
+func (*KeyKind) XDRMaxSize() int {
+	return KeyKindFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *KeyKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1028,6 +1053,11 @@ func (v *KeyKind) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *TaggedKey) XDRSize() int {
 	return 40
+}
+
+// XDRMaxSize returns TaggedKeyFixedSize.
+func (*TaggedKey) XDRMaxSize() int {
+	return TaggedKeyFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1143,6 +1173,11 @@ func (v *Account) XDRSize() int {
 		n += 40
 	}
 	return n
+}
+
+// XDRMaxSize returns AccountMaxSize.
+func (*Account) XDRMaxSize() int {
+	return AccountMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1360,6 +1395,11 @@ func (v *AssetKind) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns AssetKindFixedSize.
+func (*AssetKind) XDRMaxSize() int {
+	return AssetKindFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *AssetKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -1472,6 +1512,11 @@ func (v *ShortAsset) XDRSize() int {
 	n := 4
 	n += v.Issuer.XDRSize()
 	return n
+}
+
+// XDRMaxSize returns ShortAssetMaxSize.
+func (*ShortAsset) XDRMaxSize() int {
+	return ShortAssetMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1611,6 +1656,11 @@ func (v *LongAsset) XDRSize() int {
 	n := 12
 	n += v.Issuer.XDRSize()
 	return n
+}
+
+// XDRMaxSize returns LongAssetMaxSize.
+func (*LongAsset) XDRMaxSize() int {
+	return LongAssetMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -1760,6 +1810,11 @@ func (v *Asset) XDRSize() int {
 		}
 	}
 	return n
+}
+
+// XDRMaxSize returns AssetMaxSize.
+func (*Asset) XDRMaxSize() int {
+	return AssetMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2021,6 +2076,11 @@ func (v *Price) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns PriceFixedSize.
+func (*Price) XDRMaxSize() int {
+	return PriceFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Price) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -2128,6 +2188,11 @@ func (v *Payment) XDRSize() int {
 	n += v.Destination.XDRSize()
 	n += v.Asset.XDRSize()
 	return n
+}
+
+// XDRMaxSize returns PaymentMaxSize.
+func (*Payment) XDRMaxSize() int {
+	return PaymentMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2283,6 +2348,11 @@ func (v *PathPayment) XDRSize() int {
 		n += v.Path[i].XDRSize()
 	}
 	return n
+}
+
+// XDRMaxSize returns PathPaymentMaxSize.
+func (*PathPayment) XDRMaxSize() int {
+	return PathPaymentMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2505,6 +2575,11 @@ func (v *Offer) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns OfferMaxSize.
+func (*Offer) XDRMaxSize() int {
+	return OfferMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Offer) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -2639,6 +2714,11 @@ func (v *Signer) XDRSize() int {
 	n := 4
 	n += v.Key.XDRSize()
 	return n
+}
+
+// XDRMaxSize returns SignerMaxSize.
+func (*Signer) XDRMaxSize() int {
+	return SignerMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -2794,6 +2874,11 @@ func (v *Options) XDRSize() int {
 		n += v.Signer.Value.Key.XDRSize()
 	}
 	return n
+}
+
+// XDRMaxSize returns OptionsMaxSize.
+func (*Options) XDRMaxSize() int {
+	return OptionsMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3223,6 +3308,11 @@ func (v *Data) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns DataMaxSize.
+func (*Data) XDRMaxSize() int {
+	return DataMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Data) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3452,6 +3542,11 @@ func (v *OperationKind) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns OperationKindFixedSize.
+func (*OperationKind) XDRMaxSize() int {
+	return OperationKindFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *OperationKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3564,6 +3659,11 @@ func (v *Create) XDRSize() int {
 	n := 8
 	n += v.Destination.XDRSize()
 	return n
+}
+
+// XDRMaxSize returns CreateMaxSize.
+func (*Create) XDRMaxSize() int {
+	return CreateMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3765,6 +3865,11 @@ func (v *Body) XDRSize() int {
 		n += 8
 	}
 	return n
+}
+
+// XDRMaxSize returns BodyMaxSize.
+func (*Body) XDRMaxSize() int {
+	return BodyMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -4782,6 +4887,11 @@ func (v *Operation) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns OperationMaxSize.
+func (*Operation) XDRMaxSize() int {
+	return OperationMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Operation) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -4971,6 +5081,11 @@ func (v *MemoKind) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns MemoKindFixedSize.
+func (*MemoKind) XDRMaxSize() int {
+	return MemoKindFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *MemoKind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -5092,6 +5207,11 @@ func (v *Memo) XDRSize() int {
 		n += 32
 	}
 	return n
+}
+
+// XDRMaxSize returns MemoMaxSize.
+func (*Memo) XDRMaxSize() int {
+	return MemoMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -5328,6 +5448,11 @@ func (v *Bounds) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns BoundsMaxSize.
+func (*Bounds) XDRMaxSize() int {
+	return BoundsMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Bounds) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -5493,6 +5618,11 @@ func (v *Transaction) XDRSize() int {
 		n += v.Operations[i].XDRSize()
 	}
 	return n
+}
+
+// XDRMaxSize returns TransactionMaxSize.
+func (*Transaction) XDRMaxSize() int {
+	return TransactionMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -5908,6 +6038,11 @@ func (v *Decorated) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns DecoratedMaxSize.
+func (*Decorated) XDRMaxSize() int {
+	return DecoratedMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Decorated) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -6045,6 +6180,11 @@ func (v *Signed) XDRSize() int {
 		n += xdr.Padded(len(v.Signatures[i].Signature))
 	}
 	return n
+}
+
+// XDRMaxSize returns SignedMaxSize.
+func (*Signed) XDRMaxSize() int {
+	return SignedMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -6240,6 +6380,11 @@ func (v *Bumped) XDRSize() int {
 		n += xdr.Padded(len(v.Signatures[i].Signature))
 	}
 	return n
+}
+
+// XDRMaxSize returns BumpedMaxSize.
+func (*Bumped) XDRMaxSize() int {
+	return BumpedMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -6495,6 +6640,11 @@ func (v *Kind) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns KindFixedSize.
+func (*Kind) XDRMaxSize() int {
+	return KindFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Kind) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -6612,6 +6762,11 @@ func (v *Envelope) XDRSize() int {
 		n += v.Bumped.XDRSize()
 	}
 	return n
+}
+
+// XDRMaxSize returns EnvelopeMaxSize.
+func (*Envelope) XDRMaxSize() int {
+	return EnvelopeMaxSize
 }
 
 // EncodeXDR appends v to the output of e.

@@ -194,10 +194,10 @@ const (
 
 // Program NFS4_PROGRAM and its procedures (RFC 5531 §12).
 const (
-	NFS4Program              = 100003 // program NFS4_PROGRAM
-	NFS4ProgramNFSV4         = 4      // version NFS_V4
-	NFS4ProgramNFSV4Null     = 0      // procedure NFSPROC4_NULL: void to void
-	NFS4ProgramNFSV4Compound = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
+	NFS4Program      = 100003 // program NFS4_PROGRAM
+	NFS4ProgramNFSV4 = 4      // version NFS_V4
+	ProcNull         = 0      // procedure NFSPROC4_NULL: void to void
+	ProcCompound     = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
 )
 
 // Program NFS4_CALLBACK and its procedures (RFC 5531 §12).
@@ -2598,6 +2598,11 @@ func (v *NFSFtype4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns NFSFtype4FixedSize.
+func (*NFSFtype4) XDRMaxSize() int {
+	return NFSFtype4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *NFSFtype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -2853,6 +2858,11 @@ func (v Nfsstat4) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nfsstat4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Nfsstat4FixedSize.
+func (*Nfsstat4) XDRMaxSize() int {
+	return Nfsstat4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3221,6 +3231,11 @@ func (v *Changeid4) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Changeid4FixedSize.
+func (*Changeid4) XDRMaxSize() int {
+	return Changeid4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Changeid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3320,6 +3335,11 @@ func (v *Changeid4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Clientid4) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Clientid4FixedSize.
+func (*Clientid4) XDRMaxSize() int {
+	return Clientid4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3423,6 +3443,11 @@ func (v *Count4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Count4FixedSize.
+func (*Count4) XDRMaxSize() int {
+	return Count4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Count4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3522,6 +3547,11 @@ func (v *Count4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Length4) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Length4FixedSize.
+func (*Length4) XDRMaxSize() int {
+	return Length4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3625,6 +3655,11 @@ func (v *Mode4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Mode4FixedSize.
+func (*Mode4) XDRMaxSize() int {
+	return Mode4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Mode4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -3724,6 +3759,11 @@ func (v *Mode4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSCookie4) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns NFSCookie4FixedSize.
+func (*NFSCookie4) XDRMaxSize() int {
+	return NFSCookie4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3827,6 +3867,11 @@ func (v *NFSFh4) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
 	return n
+}
+
+// XDRMaxSize returns NFSFh4MaxSize.
+func (*NFSFh4) XDRMaxSize() int {
+	return NFSFh4MaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -3956,6 +4001,11 @@ func (v *NFSLease4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns NFSLease4FixedSize.
+func (*NFSLease4) XDRMaxSize() int {
+	return NFSLease4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *NFSLease4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -4057,6 +4107,11 @@ func (v *Offset4) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Offset4FixedSize.
+func (*Offset4) XDRMaxSize() int {
+	return Offset4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Offset4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -4156,6 +4211,11 @@ func (v *Offset4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Qop4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Qop4FixedSize.
+func (*Qop4) XDRMaxSize() int {
+	return Qop4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -4380,6 +4440,11 @@ func (v *SecOid4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Seqid4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Seqid4FixedSize.
+func (*Seqid4) XDRMaxSize() int {
+	return Seqid4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -4891,6 +4956,11 @@ func (v *NFSLockid4) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns NFSLockid4FixedSize.
+func (*NFSLockid4) XDRMaxSize() int {
+	return NFSLockid4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *NFSLockid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -4992,6 +5062,11 @@ func (v *Verifier4) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Verifier4FixedSize.
+func (*Verifier4) XDRMaxSize() int {
+	return Verifier4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Verifier4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -5091,6 +5166,11 @@ func (v *Verifier4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Nfstime4) XDRSize() int {
 	return 12
+}
+
+// XDRMaxSize returns Nfstime4FixedSize.
+func (*Nfstime4) XDRMaxSize() int {
+	return Nfstime4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -5215,6 +5295,11 @@ func (v *TimeHow4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns TimeHow4FixedSize.
+func (*TimeHow4) XDRMaxSize() int {
+	return TimeHow4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *TimeHow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -5331,6 +5416,11 @@ func (v *Settime4) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Settime4MaxSize.
+func (*Settime4) XDRMaxSize() int {
+	return Settime4MaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -5486,6 +5576,11 @@ func (v *Settime4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fsid4) XDRSize() int {
 	return 16
+}
+
+// XDRMaxSize returns Fsid4FixedSize.
+func (*Fsid4) XDRMaxSize() int {
+	return Fsid4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -6179,6 +6274,11 @@ func (v *Acetype4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Acetype4FixedSize.
+func (*Acetype4) XDRMaxSize() int {
+	return Acetype4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Acetype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -6280,6 +6380,11 @@ func (v *Aceflag4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Aceflag4FixedSize.
+func (*Aceflag4) XDRMaxSize() int {
+	return Aceflag4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Aceflag4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -6379,6 +6484,11 @@ func (v *Aceflag4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Acemask4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Acemask4FixedSize.
+func (*Acemask4) XDRMaxSize() int {
+	return Acemask4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -6617,6 +6727,11 @@ func (v *Specdata4) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Specdata4FixedSize.
+func (*Specdata4) XDRMaxSize() int {
+	return Specdata4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Specdata4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -6723,6 +6838,11 @@ func (v *Fattr4FhExpireType) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4FhExpireTypeFixedSize.
+func (*Fattr4FhExpireType) XDRMaxSize() int {
+	return Fattr4FhExpireTypeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4FhExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -6824,6 +6944,11 @@ func (v *Fattr4Size) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4SizeFixedSize.
+func (*Fattr4Size) XDRMaxSize() int {
+	return Fattr4SizeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Size) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -6923,6 +7048,11 @@ func (v *Fattr4Size) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4LinkSupport) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4LinkSupportFixedSize.
+func (*Fattr4LinkSupport) XDRMaxSize() int {
+	return Fattr4LinkSupportFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -7034,6 +7164,11 @@ func (v *Fattr4SymlinkSupport) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4SymlinkSupportFixedSize.
+func (*Fattr4SymlinkSupport) XDRMaxSize() int {
+	return Fattr4SymlinkSupportFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SymlinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -7143,6 +7278,11 @@ func (v *Fattr4NamedAttr) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4NamedAttrFixedSize.
+func (*Fattr4NamedAttr) XDRMaxSize() int {
+	return Fattr4NamedAttrFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4NamedAttr) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -7250,6 +7390,11 @@ func (v *Fattr4NamedAttr) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4UniqueHandles) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4UniqueHandlesFixedSize.
+func (*Fattr4UniqueHandles) XDRMaxSize() int {
+	return Fattr4UniqueHandlesFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -7534,6 +7679,11 @@ func (v *Fattr4Aclsupport) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4AclsupportFixedSize.
+func (*Fattr4Aclsupport) XDRMaxSize() int {
+	return Fattr4AclsupportFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Aclsupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -7633,6 +7783,11 @@ func (v *Fattr4Aclsupport) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Archive) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4ArchiveFixedSize.
+func (*Fattr4Archive) XDRMaxSize() int {
+	return Fattr4ArchiveFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -7744,6 +7899,11 @@ func (v *Fattr4Cansettime) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4CansettimeFixedSize.
+func (*Fattr4Cansettime) XDRMaxSize() int {
+	return Fattr4CansettimeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Cansettime) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -7851,6 +8011,11 @@ func (v *Fattr4Cansettime) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4CaseInsensitive) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4CaseInsensitiveFixedSize.
+func (*Fattr4CaseInsensitive) XDRMaxSize() int {
+	return Fattr4CaseInsensitiveFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -7962,6 +8127,11 @@ func (v *Fattr4CasePreserving) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4CasePreservingFixedSize.
+func (*Fattr4CasePreserving) XDRMaxSize() int {
+	return Fattr4CasePreservingFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4CasePreserving) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -8069,6 +8239,11 @@ func (v *Fattr4CasePreserving) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4ChownRestricted) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4ChownRestrictedFixedSize.
+func (*Fattr4ChownRestricted) XDRMaxSize() int {
+	return Fattr4ChownRestrictedFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -8180,6 +8355,11 @@ func (v *Fattr4Fileid) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4FileidFixedSize.
+func (*Fattr4Fileid) XDRMaxSize() int {
+	return Fattr4FileidFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Fileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -8279,6 +8459,11 @@ func (v *Fattr4Fileid) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4FilesAvail) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Fattr4FilesAvailFixedSize.
+func (*Fattr4FilesAvail) XDRMaxSize() int {
+	return Fattr4FilesAvailFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -8382,6 +8567,11 @@ func (v *Fattr4FilesFree) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4FilesFreeFixedSize.
+func (*Fattr4FilesFree) XDRMaxSize() int {
+	return Fattr4FilesFreeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4FilesFree) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -8483,6 +8673,11 @@ func (v *Fattr4FilesTotal) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4FilesTotalFixedSize.
+func (*Fattr4FilesTotal) XDRMaxSize() int {
+	return Fattr4FilesTotalFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4FilesTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -8582,6 +8777,11 @@ func (v *Fattr4FilesTotal) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Hidden) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4HiddenFixedSize.
+func (*Fattr4Hidden) XDRMaxSize() int {
+	return Fattr4HiddenFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -8693,6 +8893,11 @@ func (v *Fattr4Homogeneous) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4HomogeneousFixedSize.
+func (*Fattr4Homogeneous) XDRMaxSize() int {
+	return Fattr4HomogeneousFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Homogeneous) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -8802,6 +9007,11 @@ func (v *Fattr4Maxfilesize) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4MaxfilesizeFixedSize.
+func (*Fattr4Maxfilesize) XDRMaxSize() int {
+	return Fattr4MaxfilesizeFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxfilesize) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -8901,6 +9111,11 @@ func (v *Fattr4Maxfilesize) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Maxlink) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4MaxlinkFixedSize.
+func (*Fattr4Maxlink) XDRMaxSize() int {
+	return Fattr4MaxlinkFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -9004,6 +9219,11 @@ func (v *Fattr4Maxname) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4MaxnameFixedSize.
+func (*Fattr4Maxname) XDRMaxSize() int {
+	return Fattr4MaxnameFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxname) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -9103,6 +9323,11 @@ func (v *Fattr4Maxname) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4Maxread) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Fattr4MaxreadFixedSize.
+func (*Fattr4Maxread) XDRMaxSize() int {
+	return Fattr4MaxreadFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -9206,6 +9431,11 @@ func (v *Fattr4Maxwrite) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4MaxwriteFixedSize.
+func (*Fattr4Maxwrite) XDRMaxSize() int {
+	return Fattr4MaxwriteFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Maxwrite) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -9307,6 +9537,11 @@ func (v *Fattr4MountedOnFileid) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4MountedOnFileidFixedSize.
+func (*Fattr4MountedOnFileid) XDRMaxSize() int {
+	return Fattr4MountedOnFileidFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4MountedOnFileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -9406,6 +9641,11 @@ func (v *Fattr4MountedOnFileid) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4NoTrunc) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4NoTruncFixedSize.
+func (*Fattr4NoTrunc) XDRMaxSize() int {
+	return Fattr4NoTruncFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -9517,6 +9757,11 @@ func (v *Fattr4Numlinks) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Fattr4NumlinksFixedSize.
+func (*Fattr4Numlinks) XDRMaxSize() int {
+	return Fattr4NumlinksFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4Numlinks) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -9616,6 +9861,11 @@ func (v *Fattr4Numlinks) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4QuotaAvailHard) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Fattr4QuotaAvailHardFixedSize.
+func (*Fattr4QuotaAvailHard) XDRMaxSize() int {
+	return Fattr4QuotaAvailHardFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -9719,6 +9969,11 @@ func (v *Fattr4QuotaAvailSoft) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4QuotaAvailSoftFixedSize.
+func (*Fattr4QuotaAvailSoft) XDRMaxSize() int {
+	return Fattr4QuotaAvailSoftFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4QuotaAvailSoft) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -9818,6 +10073,11 @@ func (v *Fattr4QuotaAvailSoft) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4QuotaUsed) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Fattr4QuotaUsedFixedSize.
+func (*Fattr4QuotaUsed) XDRMaxSize() int {
+	return Fattr4QuotaUsedFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -9921,6 +10181,11 @@ func (v *Fattr4SpaceAvail) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4SpaceAvailFixedSize.
+func (*Fattr4SpaceAvail) XDRMaxSize() int {
+	return Fattr4SpaceAvailFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SpaceAvail) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -10020,6 +10285,11 @@ func (v *Fattr4SpaceAvail) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4SpaceFree) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Fattr4SpaceFreeFixedSize.
+func (*Fattr4SpaceFree) XDRMaxSize() int {
+	return Fattr4SpaceFreeFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -10123,6 +10393,11 @@ func (v *Fattr4SpaceTotal) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4SpaceTotalFixedSize.
+func (*Fattr4SpaceTotal) XDRMaxSize() int {
+	return Fattr4SpaceTotalFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SpaceTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -10224,6 +10499,11 @@ func (v *Fattr4SpaceUsed) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Fattr4SpaceUsedFixedSize.
+func (*Fattr4SpaceUsed) XDRMaxSize() int {
+	return Fattr4SpaceUsedFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Fattr4SpaceUsed) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -10323,6 +10603,11 @@ func (v *Fattr4SpaceUsed) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Fattr4System) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Fattr4SystemFixedSize.
+func (*Fattr4System) XDRMaxSize() int {
+	return Fattr4SystemFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -10599,6 +10884,11 @@ func (v *Fattr4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *ChangeInfo4) XDRSize() int {
 	return 20
+}
+
+// XDRMaxSize returns ChangeInfo4FixedSize.
+func (*ChangeInfo4) XDRMaxSize() int {
+	return ChangeInfo4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -11036,6 +11326,11 @@ func (v *Stateid4) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns Stateid4FixedSize.
+func (*Stateid4) XDRMaxSize() int {
+	return Stateid4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Stateid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -11142,6 +11437,11 @@ func (v *NFSClientID4) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.ID))
 	return n
+}
+
+// XDRMaxSize returns NFSClientID4MaxSize.
+func (*NFSClientID4) XDRMaxSize() int {
+	return NFSClientID4MaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -11279,6 +11579,11 @@ func (v *OpenOwner4) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns OpenOwner4MaxSize.
+func (*OpenOwner4) XDRMaxSize() int {
+	return OpenOwner4MaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *OpenOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -11412,6 +11717,11 @@ func (v *LockOwner4) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Owner))
 	return n
+}
+
+// XDRMaxSize returns LockOwner4MaxSize.
+func (*LockOwner4) XDRMaxSize() int {
+	return LockOwner4MaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -11567,6 +11877,11 @@ func (v *NFSLockType4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns NFSLockType4FixedSize.
+func (*NFSLockType4) XDRMaxSize() int {
+	return NFSLockType4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *NFSLockType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -11679,6 +11994,11 @@ func (v *Access4Args) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Access4ArgsFixedSize.
+func (*Access4Args) XDRMaxSize() int {
+	return Access4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Access4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -11778,6 +12098,11 @@ func (v *Access4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Access4Resok) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Access4ResokFixedSize.
+func (*Access4Resok) XDRMaxSize() int {
+	return Access4ResokFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -11890,6 +12215,11 @@ func (v *Access4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Access4ResMaxSize.
+func (*Access4Res) XDRMaxSize() int {
+	return Access4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -12047,6 +12377,11 @@ func (v *Close4Args) XDRSize() int {
 	return 20
 }
 
+// XDRMaxSize returns Close4ArgsFixedSize.
+func (*Close4Args) XDRMaxSize() int {
+	return Close4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Close4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -12159,6 +12494,11 @@ func (v *Close4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Close4ResMaxSize.
+func (*Close4Res) XDRMaxSize() int {
+	return Close4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -12316,6 +12656,11 @@ func (v *Commit4Args) XDRSize() int {
 	return 12
 }
 
+// XDRMaxSize returns Commit4ArgsFixedSize.
+func (*Commit4Args) XDRMaxSize() int {
+	return Commit4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -12420,6 +12765,11 @@ func (v *Commit4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Commit4Resok) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns Commit4ResokFixedSize.
+func (*Commit4Resok) XDRMaxSize() int {
+	return Commit4ResokFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -12527,6 +12877,11 @@ func (v *Commit4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Commit4ResMaxSize.
+func (*Commit4Res) XDRMaxSize() int {
+	return Commit4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -13573,6 +13928,11 @@ func (v *Delegpurge4Args) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Delegpurge4ArgsFixedSize.
+func (*Delegpurge4Args) XDRMaxSize() int {
+	return Delegpurge4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -13672,6 +14032,11 @@ func (v *Delegpurge4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Delegpurge4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Delegpurge4ResFixedSize.
+func (*Delegpurge4Res) XDRMaxSize() int {
+	return Delegpurge4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -13786,6 +14151,11 @@ func (v *Delegreturn4Args) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns Delegreturn4ArgsFixedSize.
+func (*Delegreturn4Args) XDRMaxSize() int {
+	return Delegreturn4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -13889,6 +14259,11 @@ func (v *Delegreturn4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Delegreturn4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Delegreturn4ResFixedSize.
+func (*Delegreturn4Res) XDRMaxSize() int {
+	return Delegreturn4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -14524,6 +14899,11 @@ func (v *Getfh4Resok) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns Getfh4ResokMaxSize.
+func (*Getfh4Resok) XDRMaxSize() int {
+	return Getfh4ResokMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -14656,6 +15036,11 @@ func (v *Getfh4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Getfh4ResMaxSize.
+func (*Getfh4Res) XDRMaxSize() int {
+	return Getfh4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -14959,6 +15344,11 @@ func (v *Link4Resok) XDRSize() int {
 	return 20
 }
 
+// XDRMaxSize returns Link4ResokFixedSize.
+func (*Link4Resok) XDRMaxSize() int {
+	return Link4ResokFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -15079,6 +15469,11 @@ func (v *Link4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Link4ResMaxSize.
+func (*Link4Res) XDRMaxSize() int {
+	return Link4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -15249,6 +15644,11 @@ func (v *OpenToLockOwner4) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns OpenToLockOwner4MaxSize.
+func (*OpenToLockOwner4) XDRMaxSize() int {
+	return OpenToLockOwner4MaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *OpenToLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -15392,6 +15792,11 @@ func (v *ExistLockOwner4) XDRSize() int {
 	return 20
 }
 
+// XDRMaxSize returns ExistLockOwner4FixedSize.
+func (*ExistLockOwner4) XDRMaxSize() int {
+	return ExistLockOwner4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ExistLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -15505,6 +15910,11 @@ func (v *Locker4) XDRSize() int {
 		n += 20
 	}
 	return n
+}
+
+// XDRMaxSize returns Locker4MaxSize.
+func (*Locker4) XDRMaxSize() int {
+	return Locker4MaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -15716,6 +16126,11 @@ func (v *Lock4Args) XDRSize() int {
 		n += 20
 	}
 	return n
+}
+
+// XDRMaxSize returns Lock4ArgsMaxSize.
+func (*Lock4Args) XDRMaxSize() int {
+	return Lock4ArgsMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -15956,6 +16371,11 @@ func (v *Lock4Denied) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns Lock4DeniedMaxSize.
+func (*Lock4Denied) XDRMaxSize() int {
+	return Lock4DeniedMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -16108,6 +16528,11 @@ func (v *Lock4Resok) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns Lock4ResokFixedSize.
+func (*Lock4Resok) XDRMaxSize() int {
+	return Lock4ResokFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -16220,6 +16645,11 @@ func (v *Lock4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Lock4ResMaxSize.
+func (*Lock4Res) XDRMaxSize() int {
+	return Lock4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -16449,6 +16879,11 @@ func (v *Lockt4Args) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns Lockt4ArgsMaxSize.
+func (*Lockt4Args) XDRMaxSize() int {
+	return Lockt4ArgsMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -16607,6 +17042,11 @@ func (v *Lockt4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Lockt4ResMaxSize.
+func (*Lockt4Res) XDRMaxSize() int {
+	return Lockt4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -16818,6 +17258,11 @@ func (v *Locku4Args) XDRSize() int {
 	return 40
 }
 
+// XDRMaxSize returns Locku4ArgsFixedSize.
+func (*Locku4Args) XDRMaxSize() int {
+	return Locku4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -16951,6 +17396,11 @@ func (v *Locku4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Locku4ResMaxSize.
+func (*Locku4Res) XDRMaxSize() int {
+	return Locku4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -17231,6 +17681,11 @@ func (v *Lookup4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Lookup4ResFixedSize.
+func (*Lookup4Res) XDRMaxSize() int {
+	return Lookup4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -17341,6 +17796,11 @@ func (v *Lookup4Res) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Lookupp4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Lookupp4ResFixedSize.
+func (*Lookupp4Res) XDRMaxSize() int {
+	return Lookupp4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -17621,6 +18081,11 @@ func (v *Nverify4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Nverify4ResFixedSize.
+func (*Nverify4Res) XDRMaxSize() int {
+	return Nverify4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -17749,6 +18214,11 @@ func (v Createmode4) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Createmode4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Createmode4FixedSize.
+func (*Createmode4) XDRMaxSize() int {
+	return Createmode4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -18119,6 +18589,11 @@ func (v Opentype4) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Opentype4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Opentype4FixedSize.
+func (*Opentype4) XDRMaxSize() int {
+	return Opentype4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -18539,6 +19014,11 @@ func (v *LimitBy4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns LimitBy4FixedSize.
+func (*LimitBy4) XDRMaxSize() int {
+	return LimitBy4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *LimitBy4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -18649,6 +19129,11 @@ func (v *LimitBy4) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSModifiedLimit4) XDRSize() int {
 	return 8
+}
+
+// XDRMaxSize returns NFSModifiedLimit4FixedSize.
+func (*NFSModifiedLimit4) XDRMaxSize() int {
+	return NFSModifiedLimit4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -18762,6 +19247,11 @@ func (v *NFSSpaceLimit4) XDRSize() int {
 		n += 8
 	}
 	return n
+}
+
+// XDRMaxSize returns NFSSpaceLimit4FixedSize.
+func (*NFSSpaceLimit4) XDRMaxSize() int {
+	return NFSSpaceLimit4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -18956,6 +19446,11 @@ func (v *OpenDelegationType4) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns OpenDelegationType4FixedSize.
+func (*OpenDelegationType4) XDRMaxSize() int {
+	return OpenDelegationType4FixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *OpenDelegationType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -19086,6 +19581,11 @@ func (v OpenClaimType4) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenClaimType4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns OpenClaimType4FixedSize.
+func (*OpenClaimType4) XDRMaxSize() int {
+	return OpenClaimType4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -21876,6 +22376,11 @@ func (v *Openattr4Args) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Openattr4ArgsFixedSize.
+func (*Openattr4Args) XDRMaxSize() int {
+	return Openattr4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -21983,6 +22488,11 @@ func (v *Openattr4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Openattr4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Openattr4ResFixedSize.
+func (*Openattr4Res) XDRMaxSize() int {
+	return Openattr4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -22097,6 +22607,11 @@ func (v *OpenConfirm4Args) XDRSize() int {
 	return 20
 }
 
+// XDRMaxSize returns OpenConfirm4ArgsFixedSize.
+func (*OpenConfirm4Args) XDRMaxSize() int {
+	return OpenConfirm4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -22203,6 +22718,11 @@ func (v *OpenConfirm4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *OpenConfirm4Resok) XDRSize() int {
 	return 16
+}
+
+// XDRMaxSize returns OpenConfirm4ResokFixedSize.
+func (*OpenConfirm4Resok) XDRMaxSize() int {
+	return OpenConfirm4ResokFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -22314,6 +22834,11 @@ func (v *OpenConfirm4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns OpenConfirm4ResMaxSize.
+func (*OpenConfirm4Res) XDRMaxSize() int {
+	return OpenConfirm4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -22471,6 +22996,11 @@ func (v *OpenDowngrade4Args) XDRSize() int {
 	return 28
 }
 
+// XDRMaxSize returns OpenDowngrade4ArgsFixedSize.
+func (*OpenDowngrade4Args) XDRMaxSize() int {
+	return OpenDowngrade4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -22585,6 +23115,11 @@ func (v *OpenDowngrade4Resok) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns OpenDowngrade4ResokFixedSize.
+func (*OpenDowngrade4Resok) XDRMaxSize() int {
+	return OpenDowngrade4ResokFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -22694,6 +23229,11 @@ func (v *OpenDowngrade4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns OpenDowngrade4ResMaxSize.
+func (*OpenDowngrade4Res) XDRMaxSize() int {
+	return OpenDowngrade4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -22853,6 +23393,11 @@ func (v *Putfh4Args) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns Putfh4ArgsMaxSize.
+func (*Putfh4Args) XDRMaxSize() int {
+	return Putfh4ArgsMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -22980,6 +23525,11 @@ func (v *Putfh4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Putfh4ResFixedSize.
+func (*Putfh4Res) XDRMaxSize() int {
+	return Putfh4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -23090,6 +23640,11 @@ func (v *Putfh4Res) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Putpubfh4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Putpubfh4ResFixedSize.
+func (*Putpubfh4Res) XDRMaxSize() int {
+	return Putpubfh4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -23204,6 +23759,11 @@ func (v *Putrootfh4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Putrootfh4ResFixedSize.
+func (*Putrootfh4Res) XDRMaxSize() int {
+	return Putrootfh4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -23314,6 +23874,11 @@ func (v *Putrootfh4Res) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Read4Args) XDRSize() int {
 	return 28
+}
+
+// XDRMaxSize returns Read4ArgsFixedSize.
+func (*Read4Args) XDRMaxSize() int {
+	return Read4ArgsFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -25433,6 +25998,11 @@ func (v *Remove4Resok) XDRSize() int {
 	return 20
 }
 
+// XDRMaxSize returns Remove4ResokFixedSize.
+func (*Remove4Resok) XDRMaxSize() int {
+	return Remove4ResokFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -25553,6 +26123,11 @@ func (v *Remove4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Remove4ResMaxSize.
+func (*Remove4Res) XDRMaxSize() int {
+	return Remove4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -25877,6 +26452,11 @@ func (v *Rename4Resok) XDRSize() int {
 	return 40
 }
 
+// XDRMaxSize returns Rename4ResokFixedSize.
+func (*Rename4Resok) XDRMaxSize() int {
+	return Rename4ResokFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -26012,6 +26592,11 @@ func (v *Rename4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Rename4ResMaxSize.
+func (*Rename4Res) XDRMaxSize() int {
+	return Rename4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -26194,6 +26779,11 @@ func (v *Renew4Args) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns Renew4ArgsFixedSize.
+func (*Renew4Args) XDRMaxSize() int {
+	return Renew4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -26293,6 +26883,11 @@ func (v *Renew4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Renew4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Renew4ResFixedSize.
+func (*Renew4Res) XDRMaxSize() int {
+	return Renew4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -26407,6 +27002,11 @@ func (v *Restorefh4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Restorefh4ResFixedSize.
+func (*Restorefh4Res) XDRMaxSize() int {
+	return Restorefh4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -26517,6 +27117,11 @@ func (v *Restorefh4Res) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Savefh4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Savefh4ResFixedSize.
+func (*Savefh4Res) XDRMaxSize() int {
+	return Savefh4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -26770,6 +27375,11 @@ func (v RPCGSSSvcT) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *RPCGSSSvcT) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns RPCGSSSvcTFixedSize.
+func (*RPCGSSSvcT) XDRMaxSize() int {
+	return RPCGSSSvcTFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -28299,6 +28909,11 @@ func (v *Setclientid4Resok) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns Setclientid4ResokFixedSize.
+func (*Setclientid4Resok) XDRMaxSize() int {
+	return Setclientid4ResokFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -28644,6 +29259,11 @@ func (v *SetclientidConfirm4Args) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns SetclientidConfirm4ArgsFixedSize.
+func (*SetclientidConfirm4Args) XDRMaxSize() int {
+	return SetclientidConfirm4ArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -28748,6 +29368,11 @@ func (v *SetclientidConfirm4Args) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *SetclientidConfirm4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns SetclientidConfirm4ResFixedSize.
+func (*SetclientidConfirm4Res) XDRMaxSize() int {
+	return SetclientidConfirm4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -29028,6 +29653,11 @@ func (v *Verify4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns Verify4ResFixedSize.
+func (*Verify4Res) XDRMaxSize() int {
+	return Verify4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -29156,6 +29786,11 @@ func (v StableHow4) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *StableHow4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns StableHow4FixedSize.
+func (*StableHow4) XDRMaxSize() int {
+	return StableHow4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -29418,6 +30053,11 @@ func (v *Write4Resok) XDRSize() int {
 	return 16
 }
 
+// XDRMaxSize returns Write4ResokFixedSize.
+func (*Write4Resok) XDRMaxSize() int {
+	return Write4ResokFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -29543,6 +30183,11 @@ func (v *Write4Res) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns Write4ResMaxSize.
+func (*Write4Res) XDRMaxSize() int {
+	return Write4ResMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -29716,6 +30361,11 @@ func (v *ReleaseLockowner4Args) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns ReleaseLockowner4ArgsMaxSize.
+func (*ReleaseLockowner4Args) XDRMaxSize() int {
+	return ReleaseLockowner4ArgsMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -29848,6 +30498,11 @@ func (v *ReleaseLockowner4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns ReleaseLockowner4ResFixedSize.
+func (*ReleaseLockowner4Res) XDRMaxSize() int {
+	return ReleaseLockowner4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -29958,6 +30613,11 @@ func (v *ReleaseLockowner4Res) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *Illegal4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns Illegal4ResFixedSize.
+func (*Illegal4Res) XDRMaxSize() int {
+	return Illegal4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -30158,6 +30818,11 @@ func (v NFSOpnum4) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSOpnum4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns NFSOpnum4FixedSize.
+func (*NFSOpnum4) XDRMaxSize() int {
+	return NFSOpnum4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -37771,6 +38436,11 @@ func (v *CbRecall4Args) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns CbRecall4ArgsMaxSize.
+func (*CbRecall4Args) XDRMaxSize() int {
+	return CbRecall4ArgsMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -37917,6 +38587,11 @@ func (v *CbRecall4Res) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns CbRecall4ResFixedSize.
+func (*CbRecall4Res) XDRMaxSize() int {
+	return CbRecall4ResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -38027,6 +38702,11 @@ func (v *CbRecall4Res) ResetXDR() {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *CbIllegal4Res) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns CbIllegal4ResFixedSize.
+func (*CbIllegal4Res) XDRMaxSize() int {
+	return CbIllegal4ResFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -38157,6 +38837,11 @@ func (v NFSCbOpnum4) Valid() bool {
 // XDRSize returns how many bytes v takes on the wire.
 func (v *NFSCbOpnum4) XDRSize() int {
 	return 4
+}
+
+// XDRMaxSize returns NFSCbOpnum4FixedSize.
+func (*NFSCbOpnum4) XDRMaxSize() int {
+	return NFSCbOpnum4FixedSize
 }
 
 // EncodeXDR appends v to the output of e.

@@ -79,27 +79,48 @@ func (c *Client) change(ctx context.Context, proc uint32, m *Mapping) error {
 	return err
 }
 
-// GetAddr asks where a version of a program is, on the network "rdma" or "rdma6". An answer that is no universal
-// address of that network, with a port, is an error.
-func (c *Client) GetAddr(ctx context.Context, prog, vers uint32, netID string) (netip.AddrPort, error) {
-	var addr String
-	if err := c.call(ctx, ProcGetAddr, &Mapping{Prog: prog, Vers: vers, NetID: String(netID)}, &addr); err != nil {
+// Lookup returns the address of a version of a program on the network "rdma" or "rdma6". A server that listens on all
+// its addresses registers 0.0.0.0 or ::, for which Lookup returns the address that the connection leads to. The error is
+// ErrNotRegistered if the server has no such registration; a registered address that is not a universal address of that
+// network, or has no port, is an error too.
+func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (netip.AddrPort, error) {
+	// RFC 1833 §2.2.1: GETADDR takes the network from the transport that the
+	// request came on, which is never RDMA, so the whole table is read.
+	var all Mappings
+	if err := c.call(ctx, ProcDump, nil, &all); err != nil {
 		return netip.AddrPort{}, err
 	}
-	if len(addr) == 0 { // RFC 1833 §2.2
-		return netip.AddrPort{}, fmt.Errorf("%w: program %d version %d, netid %q", ErrNotRegistered, prog, vers, netID)
+	for i := range all {
+		m := &all[i]
+		if m.Prog != prog || m.Vers != vers || string(m.NetID) != netID {
+			continue
+		}
+		at, err := oncrpc.ParseUniversalAddr(netID, string(m.Addr))
+		if err == nil && at.Port() == 0 {
+			err = fmt.Errorf("rpcbind: program %d version %d is registered at %q: port 0 cannot be reached", prog, vers, m.Addr)
+		}
+		if err == nil && at.Addr().IsUnspecified() {
+			at = c.host(at)
+		}
+		return at, err
 	}
-	at, err := oncrpc.ParseUniversalAddr(netID, string(addr))
-	if err == nil && at.Port() == 0 {
-		err = fmt.Errorf("rpcbind: the server says %q: there is no port 0", addr)
+	return netip.AddrPort{}, fmt.Errorf("%w: program %d version %d, netid %q", ErrNotRegistered, prog, vers, netID)
+}
+
+// host replaces the unspecified address of a registration by the server's, if the connection is of the same family.
+func (c *Client) host(at netip.AddrPort) netip.AddrPort {
+	server, err := netip.ParseAddrPort(c.conn.RemoteAddr().String())
+	if addr := server.Addr().Unmap(); err == nil && addr.Is4() == at.Addr().Is4() {
+		return netip.AddrPortFrom(addr, at.Port())
 	}
-	return at, err
+	return at
 }
 
 // result is what comes back.
 type result interface{ DecodeXDR(*xdr.Decoder) error }
 
-// call asks in version 4, and in version 3 of a server that has no other.
+// call calls a procedure in version 4, and in version 3 if the server has no other. args is nil where the procedure has
+// none.
 func (c *Client) call(ctx context.Context, proc uint32, args *Mapping, res result) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +145,7 @@ func (c *Client) exchange(ctx context.Context, proc uint32, args *Mapping, res r
 	}
 	c.xid++
 	msg, err := oncrpc.NewCall(c.xid, Program, c.vers, proc, c.cred).AppendBinary(make([]byte, markSize))
-	if err == nil {
+	if err == nil && args != nil {
 		msg, err = args.AppendBinary(msg)
 	}
 	if err != nil {

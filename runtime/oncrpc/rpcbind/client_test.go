@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,10 @@ const (
 	owner     = "00000004 726f6f74 "
 	empty     = "00000000 "
 	replyHead = "01020304 00000001 00000000 00000000 00000000 00000000 " // XID, REPLY, accepted, no verifier, success
+
+	nfs4TCP  = "00000001 " + nfs4 + "00000003 74637000 " + where + owner // an entry behind the "more" of the list
+	nfs4RDMA = "00000001 " + nfs4 + rdma + where + owner
+	table    = nfs4TCP + nfs4RDMA + empty
 )
 
 // record frames a message as its last fragment.
@@ -97,8 +103,8 @@ func TestRequests(t *testing.T) {
 		"unset": {callHead + "00000002 " + noAuth + nfs4 + rdma + empty + owner, "00000001", func(c *Client) error {
 			return c.Unset(ctx, 100003, 4, oncrpc.NetIDRDMA, "root")
 		}},
-		"getaddr": {callHead + "00000003 " + noAuth + nfs4 + rdma + empty + empty, where, func(c *Client) error {
-			got, err := c.GetAddr(ctx, 100003, 4, oncrpc.NetIDRDMA)
+		"lookup": {callHead + "00000004 " + noAuth, table, func(c *Client) error {
+			got, err := c.Lookup(ctx, 100003, 4, oncrpc.NetIDRDMA)
 			if got != at {
 				t.Errorf("got %v", got)
 			}
@@ -118,12 +124,12 @@ func TestRequests(t *testing.T) {
 // A server that has version 3 only is asked in that, from then on. Fragments are put together.
 func TestVersion3(t *testing.T) {
 	mismatch := record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000002 00000003"))
-	good := unhex(t, "01020305"+replyHead[8:]+where)
+	good := unhex(t, "01020305"+replyHead[8:]+table)
 	pieces := append([]byte{0, 0, 0, 5}, good[:5]...)
 	pieces = append(pieces, record(good[5:])...)
-	client, sent := serve(t, mismatch, pieces, record(unhex(t, "01020306"+replyHead[8:]+where)))
+	client, sent := serve(t, mismatch, pieces, record(unhex(t, "01020306"+replyHead[8:]+table)))
 	for range 2 {
-		if got, err := client.GetAddr(context.Background(), 100003, 4, oncrpc.NetIDRDMA); err != nil || got != at {
+		if got, err := client.Lookup(context.Background(), 100003, 4, oncrpc.NetIDRDMA); err != nil || got != at {
 			t.Errorf("%v, %v", got, err)
 		}
 	}
@@ -136,38 +142,76 @@ func TestVersion3(t *testing.T) {
 	}
 }
 
+// from is a connection whose server has an address.
+type from struct {
+	net.Conn
+	addr netip.AddrPort
+}
+
+func (c from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.addr) }
+
+// A service on all addresses of a host is at the one where its rpcbind answers, if that is of the same family.
+func TestServiceOnAllAddresses(t *testing.T) {
+	const anyAddr, anyAddr6 = "0000000d 302e302e 302e302e 37382e38 31000000 ", "00000008 3a3a2e37 382e3831 " // 0.0.0.0.78.81, ::.78.81
+	for _, tt := range []struct{ netID, addr, server, want string }{
+		{rdma, anyAddr, "192.0.2.9:111", "192.0.2.9:20049"},
+		{rdma, anyAddr, "[::ffff:192.0.2.9]:111", "192.0.2.9:20049"},
+		{rdma, anyAddr, "[2001:db8::9]:111", "0.0.0.0:20049"},
+		{rdma6, anyAddr6, "[2001:db8::9]:111", "[2001:db8::9]:20049"},
+		{rdma6, anyAddr6, "192.0.2.9:111", "[::]:20049"},
+	} {
+		client, _ := serve(t, record(unhex(t, replyHead+"00000001 "+nfs4+tt.netID+tt.addr+owner+empty)))
+		client.conn = from{client.conn, netip.MustParseAddrPort(tt.server)}
+		netID := oncrpc.NetIDRDMA
+		if tt.netID == rdma6 {
+			netID = oncrpc.NetIDRDMA6
+		}
+		got, err := client.Lookup(context.Background(), 100003, 4, netID)
+		if err != nil || got != netip.MustParseAddrPort(tt.want) {
+			t.Errorf("%s from %s: %v, %v; want %s", netID, tt.server, got, err, tt.want)
+		}
+	}
+}
+
 // R317: what a server says that is no answer is none, and an error that tells which rule.
 func TestAnswersAreNotTrusted(t *testing.T) {
-	good := unhex(t, replyHead+where)
+	good := unhex(t, replyHead+table)
+	entry := func(netid, addr string) string { return "00000001 " + nfs4 + netid + addr + owner + empty }
 	type answer struct {
 		b    []byte
 		want string // part of the error
 	}
 	list := map[string]answer{
 		"no service":            {record(unhex(t, replyHead+empty)), ErrNotRegistered.Error()},
-		"another network":       {record(unhex(t, replyHead+"00000011 32303031 3a646238 3a3a312e 37382e38 31000000")), "IPv4"},
-		"port 0":                {record(unhex(t, replyHead+"0000000d 3139322e 302e322e 372e302e 30000000")), "port 0"},
-		"no address":            {record(unhex(t, replyHead+"00000003 61620a00")), "RFC 5665"},
+		"another netid":         {record(unhex(t, replyHead+nfs4TCP+empty)), ErrNotRegistered.Error()},
+		"another program":       {record(unhex(t, replyHead+"00000001 000186a4 00000004 "+rdma+where+owner+empty)), ErrNotRegistered.Error()},
+		"another version":       {record(unhex(t, replyHead+"00000001 000186a3 00000003 "+rdma+where+owner+empty)), ErrNotRegistered.Error()},
+		"another network":       {record(unhex(t, replyHead+entry(rdma, "00000011 32303031 3a646238 3a3a312e 37382e38 31000000"))), "IPv4"},
+		"port 0":                {record(unhex(t, replyHead+entry(rdma, "0000000d 3139322e 302e322e 372e302e 30000000"))), "port 0"},
+		"no address":            {record(unhex(t, replyHead+entry(rdma, "00000003 61620a00"))), "RFC 5665"},
 		"bytes behind":          {record(append(bytes.Clone(good), 0, 0, 0, 0)), "4"},
-		"pad that is not zero":  {record(append(bytes.Clone(good[:len(good)-1]), 1)), "pad"},
-		"a string beyond limit": {record(unhex(t, replyHead+"00000100"+strings.Repeat("61", 256))), "255"},
-		"a length of 4 GiB":     {record(unhex(t, replyHead+"ffffffff 61616161")), "255"},
+		"pad that is not zero":  {record(unhex(t, replyHead+entry(rdma, where[:len(where)-3]+"01 "))), "pad"},
+		"a string beyond limit": {record(unhex(t, replyHead+entry(rdma, "00000100"+strings.Repeat("61", 256)))), "255"},
+		"a length of 4 GiB":     {record(unhex(t, replyHead+"00000001 "+nfs4+"ffffffff 61616161")), "255"},
+		"more of 2":             {record(unhex(t, replyHead+"00000002 "+nfs4+rdma+where+owner+empty)), "2"},
 		"another XID":           {record(unhex(t, "01020305"+replyHead[8:]+where)), "XID"},
 		"a Call":                {record(unhex(t, callHead+"00000003"+noAuth)), "expected"},
 		"refused":               {record(unhex(t, "01020304 00000001 00000001 00000001 00000001")), "credential"},
 		"no such program":       {record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000001")), "unavailable"},
 		"versions 9 to 12":      {record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000009 0000000c")), "9 to 12"},
-		"a record of 2 GiB":     {[]byte{0xff, 0xff, 0xff, 0xff}, "2048"},
-		"fragments for ever":    {bytes.Repeat([]byte{0, 0, 0, 1, 7}, 2100), "2048"},
+		"a record of 2 GiB":     {[]byte{0xff, 0xff, 0xff, 0xff}, "262144"},
+		"fragments without end": {bytes.Repeat([]byte{0, 0, 0, 1, 7}, mostRecord+1), "262144"},
 		"fragments of nothing":  {[]byte{0, 0, 0, 0}, "empty fragment"},
 		"an empty record":       {[]byte{0x80, 0, 0, 0}, ""},
 	}
 	for n := range good {
-		list["cut at "+string(rune('0'+n/10))+string(rune('0'+n%10))] = answer{record(good[:n]), ""}
+		list[fmt.Sprint("cut at ", n)] = answer{record(good[:n]), ""}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // what is waited for in vain is to fail by name
+	defer cancel()
 	for name, a := range list {
 		client, _ := serve(t, a.b)
-		got, err := client.GetAddr(context.Background(), 100003, 4, oncrpc.NetIDRDMA)
+		got, err := client.Lookup(ctx, 100003, 4, oncrpc.NetIDRDMA)
 		if err == nil || got.IsValid() && got.Port() != 0 || !strings.Contains(err.Error(), a.want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -180,15 +224,47 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 	}
 }
 
+// Behind an answer that is none, or a request that was given up, nothing can be known of the next record: the
+// connection is of no more use, even where a good answer would follow.
+func TestOutOfStep(t *testing.T) {
+	good := record(unhex(t, "01020305"+replyHead[8:]+table))
+	client, sent := serve(t, record(unhex(t, "01020399"+replyHead[8:]+table)), good)
+	for i := range 2 {
+		_, err := client.Lookup(context.Background(), 100003, 4, oncrpc.NetIDRDMA)
+		if err == nil || errors.Is(err, ErrBroken) != (i == 1) {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	if n := len(sent()); n != 1 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// A mark costs no memory before its bytes arrive.
+func TestRecordMemory(t *testing.T) {
+	mark := []byte{0x80, 0x03, 0xff, 0xff}
+	before, after := new(runtime.MemStats), new(runtime.MemStats)
+	runtime.ReadMemStats(before)
+	for range 100 {
+		if _, err := readRecord(bytes.NewReader(mark)); err == nil {
+			t.Fatal("a record was read")
+		}
+	}
+	runtime.ReadMemStats(after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / 100; n > 4096 {
+		t.Errorf("%d bytes for a mark without data", n)
+	}
+}
+
 // A server that says nothing costs the time of the context and no more; then the connection is of no use.
 func TestSilentServer(t *testing.T) {
 	client, _ := serve(t, nil, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := client.GetAddr(ctx, 100003, 4, oncrpc.NetIDRDMA); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := client.Lookup(ctx, 100003, 4, oncrpc.NetIDRDMA); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	if _, err := client.GetAddr(context.Background(), 100003, 4, oncrpc.NetIDRDMA); !errors.Is(err, ErrBroken) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := client.Lookup(context.Background(), 100003, 4, oncrpc.NetIDRDMA); !errors.Is(err, ErrBroken) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }

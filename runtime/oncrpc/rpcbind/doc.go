@@ -6,12 +6,12 @@
 //
 //	conn, err := net.Dial("tcp", "server:111")
 //	c := rpcbind.NewClient(conn, nil)
-//	addr, err := c.GetAddr(ctx, 100003, 4, oncrpc.NetIDRDMA) // where NFS version 4 is, over RDMA
+//	addr, err := c.Lookup(ctx, 100003, 4, oncrpc.NetIDRDMA) // where NFS version 4 is, over RDMA
 //
 // A server registers what it serves, as a rule at the rpcbind of its own host, which takes that from the superuser alone:
 //
 //	err := c.Set(ctx, 100003, 4, netip.MustParseAddrPort("192.0.2.7:20049"), "superuser")
 //
-// What a server answers is not trusted: records have a limit, and an answer is one string of
-// one form, or an error.
+// What a server answers is not trusted: records have a limit, memory grows with the bytes that arrive, and an address of
+// another form is an error.
 package rpcbind

@@ -1,6 +1,7 @@
 package rpcbind
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -11,7 +12,7 @@ import (
 const (
 	markSize     = 4
 	lastFragment = 1 << 31
-	mostRecord   = 2048 // bytes of an answer: header, longest verifier and longest string are well under it
+	mostRecord   = 256 << 10 // bytes of a reply, enough for some 3,000 registrations
 )
 
 // writeRecord writes a message, in front of which there is room for the mark, as one fragment.
@@ -22,7 +23,8 @@ func writeRecord(w io.Writer, b []byte) error {
 }
 
 // readRecord reads a message.
-func readRecord(r io.Reader) (b []byte, err error) {
+func readRecord(r io.Reader) ([]byte, error) {
+	var b bytes.Buffer // which grows as bytes arrive, not as a mark says
 	for {
 		var mark [markSize]byte
 		if _, err := io.ReadFull(r, mark[:]); err != nil {
@@ -31,18 +33,16 @@ func readRecord(r io.Reader) (b []byte, err error) {
 		word := binary.BigEndian.Uint32(mark[:])
 		n := int(word &^ lastFragment)
 		switch {
-		case n > mostRecord-len(b):
-			return nil, fmt.Errorf("record of more than %d bytes: %d, and %d in the next fragment (RFC 5531 §11)", mostRecord, len(b), n)
+		case n > mostRecord-b.Len():
+			return nil, fmt.Errorf("record of more than %d bytes: %d, and %d in the next fragment (RFC 5531 §11)", mostRecord, b.Len(), n)
 		case n == 0 && word&lastFragment == 0: // as many as one likes of these would be no record
-			return nil, fmt.Errorf("empty fragment behind %d bytes of a record, and not the last one (RFC 5531 §11)", len(b))
+			return nil, fmt.Errorf("empty fragment behind %d bytes of a record, and not the last one (RFC 5531 §11)", b.Len())
 		}
-		from := len(b)
-		b = append(b, make([]byte, n)...)
-		if _, err := io.ReadFull(r, b[from:]); err != nil {
+		if _, err := io.CopyN(&b, r, int64(n)); err != nil {
 			return nil, fmt.Errorf("fragment of %d bytes: %w", n, err)
 		}
 		if word&lastFragment != 0 {
-			return b, nil
+			return b.Bytes(), nil
 		}
 	}
 }

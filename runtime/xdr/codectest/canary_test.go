@@ -25,6 +25,13 @@ func (v *word) XDRSize() int {
 	return 4
 }
 
+func (v *word) XDRMaxSize() int {
+	if v.fault == "largest" {
+		return 8
+	}
+	return 4
+}
+
 func (v *word) EncodeXDR(e *xdr.Encoder) error {
 	if !e.Fits(4) {
 		if err := e.Grow(4); err != nil {
@@ -125,6 +132,7 @@ func TestCanaries(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":            "",
 		"size":        "XDRSize is 8",
+		"largest":     "XDRMaxSize is 8",
 		"encode":      "EncodeXDR gives",
 		"other words": "decode and check",
 		"greedy":      "taken for the whole",
@@ -158,8 +166,12 @@ func TestCanaries(t *testing.T) {
 			t.Errorf("fault %q: found %q, want %q", fault, got, want)
 		}
 	}
-	if err := bounds(&Type{Min: 8, Max: -1}, make([]byte, 4)); err == nil {
+	word := func() Value { return new(word) }
+	if err := bounds(&Type{New: word, Min: 8, Max: 4}, make([]byte, 4)); err == nil {
 		t.Error("4 bytes where 8 are the least: not found")
+	}
+	if err := bounds(&Type{New: word, Min: 4, Max: -1}, make([]byte, 4)); err == nil {
+		t.Error("an XDRMaxSize where there is no largest size: not found")
 	}
 }
 

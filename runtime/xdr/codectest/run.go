@@ -136,6 +136,13 @@ func bounds(t *Type, wire []byte) error {
 	if n < t.Min || t.Max >= 0 && n > t.Max {
 		return fmt.Errorf("%d bytes, the bounds are %d and %d", n, t.Min, t.Max)
 	}
+	bounded, ok := t.New().(interface{ XDRMaxSize() int })
+	switch {
+	case ok != (t.Max >= 0):
+		return fmt.Errorf("XDRMaxSize is there: %v, the largest size is %d", ok, t.Max)
+	case ok && int64(bounded.XDRMaxSize()) != t.Max:
+		return fmt.Errorf("XDRMaxSize is %d, the largest size %d", bounded.XDRMaxSize(), t.Max)
+	}
 	return nil
 }
 

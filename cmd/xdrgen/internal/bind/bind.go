@@ -4,12 +4,13 @@
 //
 //	package  GOIMPORTPATH
 //	prefix   TEXT                       dropped from Go names
-//	rename   XDRNAME GoName             also struct.field, union.arm
+//	rename   XDRNAME GoName             also struct.field, union.arm, PROGRAM.VERSION, PROGRAM.VERSION.PROCEDURE
 //	import   unit/file.x                as #include in the first line of the unit
 //	type     NAME XDRTYPE               a type that the XDR uses and does not declare: netid opaque<64>
 //	define   NAME VALUE                 a constant that it does not declare
 //	open     ENUM                       numbers that are no members are legal too
-//	code     SPACE CONST TYPE|void      SPACE: header-type, property, characteristic, error, operation
+//	code     SPACE CONST TYPE|void      SPACE: header-type, flag, property, characteristic, error, operation
+//	code     header-type CONST TYPE|void FLAG...  constants of the flags that such a header may have
 //	ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
 //
 // Parse checks the form; whether the names exist is for sema to say.
@@ -108,11 +109,16 @@ func form(word string) (text string, n int) {
 	case "open":
 		return "open ENUM", 2
 	case "code":
-		return "code SPACE CONST TYPE|void", 4
+		return "code SPACE CONST TYPE|void, and FLAG... after a header-type", 4
 	case "ddp":
 		return "ddp PROGRAM.VERSION.PROC args|result field.path", 4
 	}
 	return "", 0
+}
+
+// more reports whether a statement may have more words than its form.
+func more(w []Word) bool {
+	return w[0].Text == "type" || w[0].Text == "code" && w[1].Text == "header-type"
 }
 
 func (p *parser) line(w []Word) {
@@ -126,7 +132,7 @@ func (p *parser) line(w []Word) {
 		}
 		p.report(d)
 		return
-	case len(w) != n && (w[0].Text != "type" || len(w) < n):
+	case len(w) != n && (len(w) < n || !more(w)):
 		p.report(diag.New(diag.BindSyntax, all, "found %d words, expected %s", len(w), text))
 		return
 	}
@@ -191,7 +197,7 @@ func insertPrefix(list []ir.Prefix, x ir.Prefix) []ir.Prefix {
 }
 
 func (p *parser) code(w []Word) {
-	spaces := []string{"header-type", "property", "characteristic", "error", "operation"}
+	spaces := []string{"header-type", "flag", "property", "characteristic", "error", "operation"}
 	known := false
 	for _, s := range spaces {
 		known = known || s == w[1].Text
@@ -208,9 +214,16 @@ func (p *parser) code(w []Word) {
 	if !p.once("code "+w[1].Text+" "+w[2].Text, w[2].Pos, "code "+w[2].Text) {
 		return
 	}
-	c := ir.CodePoint{Pos: w[0].Pos.To(w[3].Pos), Space: w[1].Text, Const: w[2].Text}
+	c := ir.CodePoint{Pos: w[0].Pos.To(w[len(w)-1].Pos), Space: w[1].Text, Const: w[2].Text}
 	if w[3].Text != "void" {
 		c.Type = w[3].Text
+	}
+	if c.Space == "flag" && c.Type != "" {
+		p.report(diag.New(diag.BindSyntax, w[3].Pos, "found %s, expected void: a flag carries no data", diag.Quote(c.Type)))
+		return
+	}
+	for _, f := range w[4:] {
+		c.Flags = append(c.Flags, f.Text)
 	}
 	p.out.Bind.Codes = append(p.out.Bind.Codes, c)
 }

@@ -32,6 +32,8 @@ import  unit/file.x
 open    codes
 code    header-type A_MSG a_msg
 code    property A_P void
+code    header-type A_NO void F_ONE F_TWO
+code    flag F_ONE void
 ddp     PROG.V1.READ result ok.data
 ddp     PROG.V1.WRITE args data`)
 	if found != nil {
@@ -46,7 +48,7 @@ ddp     PROG.V1.WRITE args data`)
 		got = append(got, "rename "+r.XDR+" "+r.GoName+" at "+r.Pos.Text())
 	}
 	for _, c := range b.Codes {
-		got = append(got, "code "+c.Space+" "+c.Const+" "+c.Type)
+		got = append(got, strings.TrimSpace("code "+c.Space+" "+c.Const+" "+c.Type+" "+strings.Join(c.Flags, ",")))
 	}
 	for _, d := range b.DDP {
 		got = append(got, fmt.Sprint("ddp ", d.Program, d.Version, d.Proc, d.Reply, d.Path))
@@ -54,7 +56,7 @@ ddp     PROG.V1.WRITE args data`)
 	got = append(got, b.Package, strings.Join(b.Imports, ","), f.Imports[0].Text, f.Open[0].Text, b.File)
 	want := []string{
 		"prefix a_long_", "prefix a_", "prefix b_", "rename x_y XY at x_y", "rename s.f Field at s.f",
-		"code header-type A_MSG a_msg", "code property A_P ", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
+		"code header-type A_MSG a_msg", "code property A_P", "code header-type A_NO  F_ONE,F_TWO", "code flag F_ONE", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
 		"example.org/gen/u", "unit/file.x", "unit/file.x", "codes", "u.bind",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -74,7 +76,10 @@ func TestBad(t *testing.T) {
 		"open a\nopen a":                      "2:6 bind-duplicate: second open of a; ",
 		"import a/b.x\nimport a/b.x":          "2:8 bind-duplicate: second import of a/b.x; ",
 		"code propetry A b":                   "1:6 bind-syntax: \"propetry\" is no space of code points; did you mean property?",
-		"code zzz A b":                        "1:6 bind-syntax: \"zzz\" is no space of code points; use one of header-type, property, characteristic, error, operation",
+		"code zzz A b":                        "1:6 bind-syntax: \"zzz\" is no space of code points; use one of header-type, flag, property, characteristic, error, operation",
+		"code flag A b":                       "1:13 bind-syntax: found \"b\", expected void: a flag carries no data; ",
+		"code header-type A":                  "1:1 bind-syntax: found 3 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
+		"code property A b F":                 "1:1 bind-syntax: found 5 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
 		"ddp P.V args a":                      "1:5 bind-syntax: found \"P.V\", expected PROGRAM.VERSION.PROC; ",
 		"ddp P.V.F arg a":                     "1:11 bind-syntax: found \"arg\", expected args or result; ",
 		"ddp P.V.F args a..b":                 "1:16 bind-syntax: found \"a..b\", expected names with dots between; ",

@@ -55,6 +55,22 @@ func (c *comparer) constant(where string, old, new *ir.Decl) {
 // fields compares structs, or the arguments of a procedure: first what kept
 // its name and place, then between those what was renamed, added or removed.
 func (c *comparer) fields(where string, old, new []*ir.Field) {
+	if c.unmoved(old, new) {
+		for i, f := range old {
+			c.types(where+"."+f.Name, f.Type, new[i].Type, false)
+		}
+		return
+	}
+	if p, q := window(old, new); regrouped(old[p:len(old)-q], new[p:len(new)-q]) {
+		if p > 0 {
+			c.fields(where, old[:p], new[:p])
+		}
+		c.regroup(where, old[p:len(old)-q], new[p:len(new)-q])
+		if q > 0 {
+			c.fields(where, old[len(old)-q:], new[len(new)-q:])
+		}
+		return
+	}
 	inNew, inOld := fieldNames(new), fieldNames(old)
 	kept := common(old, new)
 	i, j := 0, 0
@@ -79,7 +95,8 @@ func fieldNames(fields []*ir.Field) map[string]*ir.Field {
 // gap compares what stands between two fields that kept name and place. inOld
 // and inNew find those that went elsewhere.
 func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) {
-	if c.regrouped(where, old, new, inOld, inNew) {
+	if stayed(old, inNew) && stayed(new, inOld) && regrouped(old, new) {
+		c.regroup(where, old, new)
 		return
 	}
 	j, tries := 0, 0
@@ -115,29 +132,86 @@ func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[stri
 	}
 }
 
-// regrouped reports fields that were put into a struct, or taken out of one, as
-// such: what stands in the gap has other names, but is sent as before.
-func (c *comparer) regrouped(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) bool {
-	if len(old) == len(new) || len(old) == 0 || len(new) == 0 {
+// stayed reports whether none of some fields stands elsewhere in the other
+// state.
+func stayed(fields []*ir.Field, other map[string]*ir.Field) bool {
+	for _, f := range fields {
+		if other[f.Name] != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// unmoved reports whether fields have the same names in the same places, and
+// types of the same form as far as can be seen at once.
+func (c *comparer) unmoved(old, new []*ir.Field) bool {
+	if len(old) != len(new) {
 		return false
 	}
-	for _, f := range old {
-		if inNew[f.Name] != nil {
+	for i, f := range old {
+		a, b := f.Type, new[i].Type
+		if f.Name != new[i].Name {
+			return false
+		}
+		if x, y := a.Underlying(), b.Underlying(); !c.twins(a, b) && (x.Kind != y.Kind || x.Len != y.Len) {
 			return false
 		}
 	}
-	for _, f := range new {
-		if inOld[f.Name] != nil {
+	return true
+}
+
+// window returns how many fields at both ends have the same name and extent in
+// two states of a struct: what was regrouped stands between.
+func window(old, new []*ir.Field) (before, after int) {
+	n := min(len(old), len(new))
+	for before < n && alike(old[before], new[before]) {
+		before++
+	}
+	for before+after < n && alike(old[len(old)-1-after], new[len(new)-1-after]) {
+		after++
+	}
+	return before, after
+}
+
+// alike reports whether two fields have one name and as many items.
+func alike(f, g *ir.Field) bool {
+	if f.Name != g.Name {
+		return false
+	}
+	x, ok := flat(f.Type)
+	y, fits := flat(g.Type)
+	if ok != fits || len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i].n != y[i].n {
 			return false
 		}
+	}
+	return true
+}
+
+// regrouped reports whether fields were put into a struct or an array, or taken
+// out of one: they are sent as before, though not one by one.
+func regrouped(old, new []*ir.Field) bool {
+	if len(old) == 0 || len(new) == 0 {
+		return false
+	}
+	paired := len(old) == len(new)
+	for i := range min(len(old), len(new)) {
+		paired = paired && same(old[i].Type, new[i].Type)
+	}
+	if paired {
+		return false
 	}
 	x, ok := flatFields(old)
 	y, fits := flatFields(new)
-	if !ok || !fits || !(wire{}).items(x, y) {
-		return false
-	}
+	return ok && fits && (wire{}).items(x, y)
+}
+
+func (c *comparer) regroup(where string, old, new []*ir.Field) {
 	c.add(FieldsRegrouped, where+"."+new[0].Name, stretch(old), stretch(new), "%s of %s is sent as %s was", names(new), where, names(old))
-	return true
 }
 
 // stretch is the place of fields that follow each other.

@@ -146,7 +146,39 @@ func typeEdits() []edit {
 			"union u switch (bool has) { case TRUE: int v; case FALSE: void; };\nstruct s { u a; };\n",
 			[]string{"oooo declaration-added union u", "oboo type-source struct s.a"},
 		},
-		{"optional to array", "struct s { int *a; };\n", "struct s { int a<2>; };\n", []string{"bbbb type-wire struct s.a"}},
+		{"optional to array", "struct s { int *a; };\n", "struct s { int a<2>; };\n", []string{"oboo type-source struct s.a", "oopo bound-raised struct s.a"}},
+		{"array to optional", "struct s { int a<>; };\n", "struct s { int *a; };\n", []string{"oboo type-source struct s.a", "ooop bound-lowered struct s.a"}},
+		{"optional to array of something else", "struct s { int *a; };\n", "struct s { hyper a<2>; };\n", []string{
+			"oboo type-source struct s.a", "oopo bound-raised struct s.a", "bbbb type-wire struct s.a[]",
+		}},
+		{"list to array of one", "struct l { int v; l *next; };\nstruct s { l *a; };\n", "struct l { int v; l next<1>; };\nstruct s { l a<1>; };\n", []string{
+			"oboo type-source struct l.next", "oboo type-source struct s.a",
+		}},
+		{"list to optional data in two steps", "struct l { int v; l *next; };\n", "struct l { int v; struct { int v; l *next; } next<1>; };\n", []string{
+			"oboo type-source struct l.next",
+		}},
+		{"list to array of more", "struct l { int v; l *next; };\n", "struct l { int v; l next<2>; };\n", []string{
+			"oboo type-source struct l.next", "oopo bound-raised struct l.next",
+		}},
+		{"array to fields", "struct s { int a[2]; };\n", "struct s { int a; int b; };\n", []string{"oboo fields-regrouped struct s.a"}},
+		{"array to fields among others", "struct s { string n<4>; hyper a[3]; int z; };\n", "struct s { string n<8>; hyper a; hyper a2[2]; int z; };\n", []string{
+			"oopo bound-raised struct s.n", "oboo fields-regrouped struct s.a",
+		}},
+		{"arrays that share their elements otherwise", "struct s { int a[2]; int b; hyper c; };\n", "struct s { int a; int b[2]; hyper c; };\n", []string{"oboo fields-regrouped struct s.a"}},
+		{"array to fewer fields", "struct s { int a[3]; };\n", "struct s { int a; int b; };\n", []string{
+			"bbbb type-wire struct s.a", "bobb field-added struct s.b",
+		}},
+		{"array of structs to fields", "struct p { int x; string y<>; };\nstruct s { p a[2]; };\n", "struct p { int x; string y<>; };\nstruct s { p a; int x; string y<>; };\n", []string{
+			"oboo fields-regrouped struct s.a",
+		}},
+		{"arrays of arrays", "typedef int row[2];\ntypedef row m[3];\n", "typedef int row[2];\ntypedef int m[6];\n", []string{"oboo type-source typedef m"}},
+		{"array to struct", "typedef int m[2];\nstruct s { m a; };\n", "struct m { int x; int y; };\nstruct s { m a; };\n", []string{"oboo type-source struct m"}},
+		{"array of one", "typedef string n<4>;\nstruct s { n a[1]; };\n", "typedef string n<4>;\nstruct s { n a; };\n", []string{"oboo type-source struct s.a"}},
+		{"opaque data in two", "struct s { opaque a[8]; };\n", "struct s { opaque a[4]; opaque b[4]; };\n", []string{"oboo fields-regrouped struct s.a"}},
+		{"opaque data in two that are padded", "struct s { opaque a[8]; };\n", "struct s { opaque a[5]; opaque b[3]; };\n", []string{
+			"bbbb length-changed struct s.a", "bobb field-added struct s.b",
+		}},
+		{"array of strings too long to lay out", "typedef string n<3>;\nstruct s { n a[9999]; };\n", "typedef string n<3>;\nstruct s { n b[9999]; };\n", []string{"oboo field-renamed struct s.b"}},
 		{
 			"other struct, same form", "struct a { int x; };\nstruct b { int y; };\nstruct s { a v; };\n", "struct a { int x; };\nstruct b { int y; };\nstruct s { b v; };\n",
 			[]string{"oboo type-source struct s.v"},
@@ -211,6 +243,16 @@ func unionEdits() []edit {
 		{
 			"arm and member added", "enum e { A = 0 };\nunion u switch (e d) { case A: int a; };\n",
 			"enum e { A = 0, B = 1 };\nunion u switch (e d) { case A: int a; case B: int b; };\n",
+			[]string{"oopo member-added enum e.B", "oooo arm-added union u.case B"},
+		},
+		{
+			"arm and member removed", "enum e { A = 0, B = 1, C = 2 };\nunion u switch (e d) { case A: int a; case B: int b; case C: void; };\n",
+			"enum e { A = 0 };\nunion u switch (e d) { case A: int a; };\n",
+			[]string{"obop member-removed enum e.B", "obop member-removed enum e.C", "oboo arm-removed union u.case B", "oooo arm-removed union u.case C"},
+		},
+		{
+			"member added, its arm is the default", "enum e { A = 0 };\nunion u switch (e d) { case A: int a; default: void; };\n",
+			"enum e { A = 0, B = 1 };\nunion u switch (e d) { case A: int a; default: void; };\n",
 			[]string{"oopo member-added enum e.B"},
 		},
 		{"arm removed", e + u, e + "union u switch (e d) { case B: void; };\n", []string{"obop arm-removed union u.case A"}},
@@ -289,11 +331,15 @@ func programEdits() []edit {
 		{"result of another type", p(both), p(null + " hyper F(int) = 1;"), []string{"bbbb type-wire program P V F result"}},
 		{
 			"version added", p(null), "program P { version V { void NULLP(void) = 0; } = 1; version W { void NULLW(void) = 0; } = 2; } = 0x20000001;\n",
+			[]string{"oooo version-added program P W"},
+		},
+		{
+			"lower version added", p(null), "program P { version V { void NULLP(void) = 0; } = 1; version W { void NULLW(void) = 0; } = 0; } = 0x20000001;\n",
 			[]string{"oboo go-name-changed P.V.NULLP", "oooo version-added program P W"},
 		},
 		{
 			"version removed", "program P { version V { void NULLP(void) = 0; } = 1; version W { void NULLW(void) = 0; } = 2; } = 0x20000001;\n", p(null),
-			[]string{"oboo go-name-changed P.V.NULLP", "obob version-removed program P W"},
+			[]string{"obob version-removed program P W"},
 		},
 		{
 			"version renamed", p(null), "program P { version V1 { void NULLP(void) = 0; } = 1; } = 0x20000001;\n",

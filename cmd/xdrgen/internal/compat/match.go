@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
@@ -38,11 +39,15 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 		}
 	}
 	guesses := 0
+	left := slices.DeleteFunc(slices.Clone(new), func(n *ir.Decl) bool { return c.found[n] })
 	for _, d := range old {
+		if c.twin[d] != nil || guesses > maxGuesses {
+			continue
+		}
 		var best *ir.Decl
 		most := 0
-		for _, n := range new {
-			if c.twin[d] != nil || c.found[n] {
+		for _, n := range left {
+			if c.found[n] {
 				continue
 			}
 			if guesses++; guesses > maxGuesses {

@@ -142,7 +142,7 @@ var rules = [numRules]Info{
 	FieldMoved:   {"XDC0203", "field-moved", otherMeaning, "RFC 4506 §4.14", "fields are sent in the order of the declaration"},
 	FieldRenamed: {"XDC0204", "field-renamed", nameOnly, "RFC 4506 §4.14", "names of fields are not sent"},
 
-	FieldsRegrouped: {"XDC0205", "fields-regrouped", nameOnly, "RFC 4506 §4.14", "a struct is its fields and nothing else: putting some into a struct of their own, or taking them out, moves nothing"},
+	FieldsRegrouped: {"XDC0205", "fields-regrouped", nameOnly, "RFC 4506 §4.12, §4.14", "a struct is its fields and nothing else, an array of fixed length its elements: putting fields into one, or taking them out, moves nothing"},
 
 	TypeWire:      {"XDC0301", "type-wire", otherBytes, "RFC 4506 §4", "the two types have different forms on the wire"},
 	TypeSource:    {"XDC0302", "type-source", nameOnly, "RFC 4506 §4.18", "the form on the wire is the same, the Go type is another"},

@@ -42,6 +42,10 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 		c.types(where+"[]", a.Elem, b.Elem, said)
 	case a.Kind == ir.Optional && b.Kind == ir.Optional:
 		c.types(where, a.Elem, b.Elem, said)
+	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray && a.Len != b.Len && same(a, b):
+		if !said {
+			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+		}
 	case a.Kind == b.Kind && (a.Kind == ir.FixedOpaque || a.Kind == ir.FixedArray && a.Len != b.Len):
 		if a.Len != b.Len {
 			c.add(LengthChanged, where, a.Pos, b.Pos, "%s has the length %d, had %d", where, b.Len, a.Len)
@@ -53,6 +57,8 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 		if a.Kind != b.Kind {
 			c.add(TypeValues, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
 		}
+	case !same(a, b) && bothCounted(a, b):
+		c.counts(where, old, new, said)
 	case same(a, b):
 		if !said && !c.sameGo(a, b) {
 			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
@@ -62,9 +68,38 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 	}
 }
 
+// bothCounted reports whether two types are each sent as a count and elements.
+func bothCounted(a, b *ir.Type) bool {
+	_, _, one := counted(a)
+	_, _, two := counted(b)
+	return one && two
+}
+
+// counts compares two types of different kinds that are sent as a count and
+// elements.
+func (c *comparer) counts(where string, old, new *ir.Type, said bool) {
+	a, b := old.Underlying(), new.Underlying()
+	if !said {
+		c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+	}
+	x, most, _ := counted(a)
+	y, limit, _ := counted(b)
+	switch {
+	case limit > most:
+		c.add(BoundRaised, where, a.Pos, b.Pos, "%s has up to %d elements, had %d", where, limit, most)
+	case limit < most:
+		c.add(BoundLowered, where, a.Pos, b.Pos, "%s has up to %d elements, had %d", where, limit, most)
+	}
+	c.types(where+"[]", x, y, true)
+}
+
 // twins reports whether two types name two states of one declaration.
 func (c *comparer) twins(a, b *ir.Type) bool {
-	return a.Ref != nil && b.Ref != nil && a.Kind == b.Kind && c.twin[a.Ref] == b.Ref
+	if a.Kind == ir.ListOf && b.Kind == ir.ListOf {
+		return c.twin[a.Ref] == b.Ref
+	}
+	x, y := node(a), node(b)
+	return x != nil && y != nil && c.twin[x] == y
 }
 
 // comparable reports whether two types without typedefs are of one kind, so

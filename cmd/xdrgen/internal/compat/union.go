@@ -20,8 +20,16 @@ func (c *comparer) union(where string, old, new *ir.Decl) {
 		c.arm(where, a, b, label)
 	}
 	for _, v := range labels(old, new) {
-		if before.has(v) && after.has(v) {
-			compare(was.at(v), is.at(v), func(a *ir.Arm) string { return armName(a, v) })
+		label := func(a *ir.Arm) string { return armName(a, v) }
+		switch {
+		case before.has(v) && after.has(v):
+			compare(was.at(v), is.at(v), label)
+		case after.has(v) && is.own[v] != nil && !done[[2]*ir.Arm{nil, is.own[v]}]:
+			done[[2]*ir.Arm{nil, is.own[v]}] = true
+			c.armWithMember(where, nil, is.own[v], label)
+		case before.has(v) && was.own[v] != nil && !done[[2]*ir.Arm{was.own[v], nil}]:
+			done[[2]*ir.Arm{was.own[v], nil}] = true
+			c.armWithMember(where, was.own[v], nil, label)
 		}
 	}
 	if before.open && after.open || was.other == nil && after.open || is.other == nil && before.open {
@@ -57,6 +65,17 @@ func (c *comparer) arm(where string, old, new *ir.Arm, label func(*ir.Arm) strin
 			c.add(ArmRenamed, at, old.Field.Pos, new.Field.Pos, "%s of %s has its data in %s, had it in %s", label(new), where, new.Field.Name, old.Field.Name)
 		}
 		c.types(at, old.Field.Type, new.Field.Type, false)
+	}
+}
+
+// armWithMember reports an arm of one state whose value the discriminant has in
+// that state only. What this means to a peer is reported at the member.
+func (c *comparer) armWithMember(where string, old, new *ir.Arm, label func(*ir.Arm) string) {
+	n := len(c.out)
+	c.arm(where, old, new, label)
+	for i := range c.out[n:] {
+		e := &c.out[n+i].Effects
+		e.OldReadsNew, e.NewReadsOld = OK, OK
 	}
 }
 

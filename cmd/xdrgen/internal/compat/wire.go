@@ -2,10 +2,6 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// maxItems limits how far nested structs are laid out flat; longer ones are
-// held to differ unless they are the same declaration.
-const maxItems = 4096
-
 // wire compares forms on the wire. Pairs under comparison are assumed equal:
 // every comparison is a conjunction, so one difference anywhere ends it.
 type wire map[[2]*ir.Decl]bool
@@ -23,10 +19,19 @@ func sameDecl(a, b *ir.Decl) bool { return same(refTo(a), refTo(b)) }
 
 func refTo(d *ir.Decl) *ir.Type { return &ir.Type{Kind: ir.Ref, Ref: d, Pos: d.Pos} }
 
+// node returns the declaration of which a type is a value, nil for types that
+// have none and for optional ones.
+func node(t *ir.Type) *ir.Decl {
+	if t.Kind == ir.ListOf {
+		return nil
+	}
+	return t.Ref
+}
+
 // types compares two types, whose declarations are assumed equal from here on.
 func (w wire) types(a, b *ir.Type) bool {
-	if a.Ref != nil && b.Ref != nil && a.Kind == b.Kind {
-		key := [2]*ir.Decl{a.Ref, b.Ref}
+	if x, y := node(a), node(b); x != nil && y != nil {
+		key := [2]*ir.Decl{x, y}
 		if w[key] {
 			return true
 		}
@@ -37,57 +42,16 @@ func (w wire) types(a, b *ir.Type) bool {
 	return ok && fits && w.items(x, y)
 }
 
-func (w wire) items(x, y []*ir.Type) bool {
+func (w wire) items(x, y []item) bool {
 	if len(x) != len(y) {
 		return false
 	}
 	for i := range x {
-		if !w.item(x[i], y[i]) {
+		if x[i].n != y[i].n || !w.item(x[i].t, y[i].t) {
 			return false
 		}
 	}
 	return true
-}
-
-// flat returns the items that a value of t consists of: typedefs followed,
-// structs laid out. RFC 4506 §4.14: a struct is its fields and nothing else.
-func flat(t *ir.Type) ([]*ir.Type, bool) {
-	f := flattener{left: maxItems}
-	f.add(t)
-	return f.out, f.left > 0
-}
-
-// flatFields is flat for fields that follow each other.
-func flatFields(fields []*ir.Field) ([]*ir.Type, bool) {
-	f := flattener{left: maxItems}
-	f.fields(fields)
-	return f.out, f.left > 0
-}
-
-type flattener struct {
-	out  []*ir.Type
-	left int // steps
-}
-
-func (f *flattener) add(t *ir.Type) {
-	if f.left--; f.left <= 0 {
-		return
-	}
-	t = t.Underlying()
-	if t.Kind == ir.Ref && t.Ref.Kind == ir.Struct {
-		f.fields(t.Ref.Fields)
-		return
-	}
-	f.out = append(f.out, t)
-}
-
-func (f *flattener) fields(fields []*ir.Field) {
-	for _, x := range fields {
-		if f.left <= 0 {
-			return
-		}
-		f.add(x.Type)
-	}
 }
 
 // item compares two items, neither a struct nor a typedef.
@@ -110,8 +74,6 @@ func (w wire) item(a, b *ir.Type) bool {
 		return a.Len == b.Len
 	case ir.FixedArray:
 		return a.Len == b.Len && w.types(a.Elem, b.Elem)
-	case ir.ListOf, ir.ListHead:
-		return w.lists(a.Ref, b.Ref)
 	case ir.Ref:
 		return a.Ref.Kind == b.Ref.Kind && w.unions(a.Ref, b.Ref)
 	}
@@ -120,13 +82,16 @@ func (w wire) item(a, b *ir.Type) bool {
 
 // counted returns the element and the greatest count of what is sent as a
 // count and elements. RFC 4506 §4.19: optional data is an array of at most
-// one element, and so is a union over bool with one arm void.
+// one element, and so is a union over bool with one arm void. A linked list is
+// optional data: a node, at whose end the rest is.
 func counted(t *ir.Type) (elem *ir.Type, max uint64, ok bool) {
 	switch t.Kind {
 	case ir.Array:
 		return t.Elem, t.Max, true
 	case ir.Optional:
 		return t.Elem, 1, true
+	case ir.ListOf:
+		return &ir.Type{Kind: ir.ListHead, Ref: t.Ref, Pos: t.Pos}, 1, true
 	case ir.Ref:
 		if t.Ref.Kind == ir.Union && t.Ref.Disc.Type.Underlying().Kind == ir.Bool {
 			arms := armsOf(t.Ref)
@@ -141,21 +106,6 @@ func counted(t *ir.Type) (elem *ir.Type, max uint64, ok bool) {
 
 // isBytes tells opaque and string, which are sent alike (RFC 4506 §4.11).
 func isBytes(t *ir.Type) bool { return t.Kind == ir.Opaque || t.Kind == ir.String }
-
-// lists compares two list nodes: their elements.
-func (w wire) lists(a, b *ir.Decl) bool {
-	if a.List == nil || b.List == nil {
-		return a.List == b.List
-	}
-	key := [2]*ir.Decl{a, b}
-	if w[key] && a != b {
-		return true
-	}
-	w[key] = true
-	x, ok := flatFields(a.List.Elem)
-	y, fits := flatFields(b.List.Elem)
-	return ok && fits && w.items(x, y)
-}
 
 // unions compares discriminants and, value by value, arms.
 func (w wire) unions(a, b *ir.Decl) bool {

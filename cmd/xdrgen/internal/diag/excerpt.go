@@ -60,7 +60,7 @@ func (t *textWriter) excerpts(d Diagnostic, tint string) {
 // to the end of its first line and one from the start of its last.
 func marksOf(s source.Span, sign, tint, label string) []mark {
 	from, to := s.Position(), s.EndPosition()
-	if to.Line > from.Line && to.Column == 1 { // it ends with the line before
+	for to.Line > from.Line && to.Column == 1 { // the span ends with an earlier line
 		to.Line--
 		to.Column = runes(s.File.Line(to.Line)) + 1
 	}

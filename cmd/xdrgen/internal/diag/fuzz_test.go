@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -8,8 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// FuzzText renders findings at any places of any text: nothing panics, the
-// place is marked, and lines are neither long nor steer the terminal.
+// FuzzText renders findings at any places of any text, in every form: nothing
+// panics, and in text the place is marked, and lines are neither long nor steer
+// the terminal.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("struct a { int b; };\n\tint 漢e\u0301 c;\r\nd"), 3, 9, 20, 40, ";\n")
 	f.Add([]byte(strings.Repeat("\tx漢", 200)+"\n\n\x1b[31m\xff\xfe"), 500, 520, 0, 3, "")
@@ -28,6 +30,11 @@ func FuzzText(f *testing.F) {
 		var out strings.Builder
 		if err := WriteText(&out, x, TextOptions{}); err != nil {
 			t.Fatal(err)
+		}
+		for _, err := range []error{WriteJSON(io.Discard, x), WriteGitHub(io.Discard, x), WriteSARIF(io.Discard, []Diagnostic{x})} {
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		if !strings.Contains(out.String(), "^") {
 			t.Errorf("no mark:\n%s", out.String())

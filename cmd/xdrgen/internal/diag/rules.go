@@ -97,6 +97,9 @@ const (
 	DefaultPlace
 	ConstForm
 	ArmAsDisc
+	NumberAsConst
+	RPCWord
+	LanguageName
 
 	BindSyntax
 	BindUnknownWord
@@ -105,6 +108,7 @@ const (
 	BindCode
 	BindPath
 	BindAmbiguous
+	BindOfFolder
 
 	GoName
 
@@ -141,7 +145,7 @@ var rules = [numRules]Info{
 	ConstCycle: {"XDR0203", "constant-cycle", Error, "RFC 4506 §4.17", "give one of them a number"},
 	BadBound:   {"XDR0204", "bad-bound", Error, "RFC 4506 §6.4 (2)", "use an unsigned constant of at most 4294967295"},
 
-	ContainsItself: {"XDR0301", "contains-itself", Error, "RFC 4506 §4.19", "make one of the fields optional with *, or an array with <>"},
+	ContainsItself: {"XDR0301", "contains-itself", Error, "RFC 4506 §4.19", "make one of the fields optional with *, or an array with <>, or let an arm of a union end it"},
 	BadVoid:        {"XDR0302", "bad-void", Error, "RFC 4506 §4.16", "void stands alone: in a union arm, as argument or as result"},
 	BadOpaque:      {"XDR0303", "bad-opaque", Error, "RFC 4506 §4.9", "write opaque name[n], opaque name<n> or string name<n>"},
 	BadOptional:    {"XDR0304", "bad-optional", Error, "RFC 4506 §4.19", "write type *name; with no bounds after it"},
@@ -158,7 +162,7 @@ var rules = [numRules]Info{
 
 	DuplicateProc:    {"XDR0501", "duplicate-procedure", Error, "RFC 5531 §12.3", "give each procedure of a version a name and number of its own"},
 	DuplicateVersion: {"XDR0502", "duplicate-version", Error, "RFC 5531 §12.3", "give each version of a program a name and number of its own"},
-	DuplicateProgram: {"XDR0503", "duplicate-program", Error, "RFC 5531 §12.3", "give each program a number of its own"},
+	DuplicateProgram: {"XDR0503", "duplicate-program", Error, "RFC 5531 §12.3", "give each program a number of its own, or each version a number that the program has once"},
 	ProgramRange:     {"XDR0504", "program-range", Error, "RFC 5531 §12.3", "use a value from 0 to 4294967295"},
 	EmptyProgram:     {"XDR0505", "empty-program", Error, "RFC 5531 §12.2", "write at least one version with one procedure"},
 
@@ -195,6 +199,9 @@ var rules = [numRules]Info{
 	DefaultPlace:     {"XDR0724", "default-place", Warning, "RFC 4506 §6.3", "put default after the last case, of which there is at least one"},
 	ConstForm:        {"XDR0725", "constant-form", Warning, "RFC 4506 §6.2", "write a decimal, 0x hexadecimal or 0 octal number"},
 	ArmAsDisc:        {"XDR0726", "arm-named-as-discriminant", Warning, "RFC 4506 §6.4 (4)", "give the arm another name; the wire does not change"},
+	NumberAsConst:    {"XDR0727", "number-as-constant", Warning, "RFC 4506 §6.4 (2)", "declare a constant with the number, and use it in both places"},
+	RPCWord:          {"XDR0728", "rpc-keyword", Warning, "RFC 5531 §12.3", "choose another name: other compilers refuse this one; the wire does not change"},
+	LanguageName:     {"XDR0729", "declared-by-language", Warning, "RFC 4506 §4.4", "remove it: the language declares FALSE = 0, TRUE = 1 and bool"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the form of a sidecar"},
@@ -203,6 +210,7 @@ var rules = [numRules]Info{
 	BindDuplicate:   {"XDR0804", "bind-duplicate", Error, "", "remove one of the two"},
 	BindCode:        {"XDR0805", "bind-code", Error, "", "name a constant from 0 to 4294967295 and a type of the unit"},
 	BindPath:        {"XDR0806", "bind-path", Error, "RFC 8166 §6.1", "name the fields from the argument or result down to an opaque, string or array"},
+	BindOfFolder:    {"XDR0808", "sidecar-of-folder", Warning, "", "give all files of the folder, or the sidecar with -bind"},
 	BindAmbiguous:   {"XDR0807", "bind-ambiguous", Error, "RFC 8166 §6.1", "give the two places types of their own"},
 
 	GoName: {"XDR0901", "go-name-clash", Error, "", "add a rename to the sidecar"},

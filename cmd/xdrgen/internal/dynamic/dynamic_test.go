@@ -39,7 +39,7 @@ func unit(t testing.TB, o sema.Options) *ir.Unit {
 	return r.Unit
 }
 
-func typeOf(t testing.TB, u *ir.Unit, name string) *ir.Type {
+func mustType(t testing.TB, u *ir.Unit, name string) *ir.Type {
 	t.Helper()
 	typ, err := Find(u, name)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestBothWays(t *testing.T) {
 		{"P.V.ADD.result", "00000001", `1`},
 		{"P.V.LIST.result", "00000000", `[]`},
 	} {
-		typ := typeOf(t, u, c.typ)
+		typ := mustType(t, u, c.typ)
 		data := unhex(t, c.xdr)
 		root, err := DecodeAll(data, typ, Limits{})
 		if err != nil {
@@ -228,7 +228,7 @@ func TestDecodeFaults(t *testing.T) {
 		{"opt", "00000000 00", "value: offset 4: found 1 bytes after the value, expected the end (a message is one value)"},
 	} {
 		data := unhex(t, c.xdr)
-		part, err := DecodeAll(data, typeOf(t, u, c.typ), Limits{})
+		part, err := DecodeAll(data, mustType(t, u, c.typ), Limits{})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s %s:\n got %v\nwant %s", c.typ, c.xdr, err, c.want)
 			continue
@@ -264,7 +264,7 @@ struct item { item *next_; int v; };
 		{"nest", bytes.Repeat([]byte{0, 0, 0, 1}, 1<<16), Depth},
 		{"item", bytes.Repeat([]byte{0, 0, 0, 1}, 1<<16), Depth},
 	} {
-		_, err := DecodeAll(c.data, typeOf(t, u, c.typ), Limits{Values: 1000})
+		_, err := DecodeAll(c.data, mustType(t, u, c.typ), Limits{Values: 1000})
 		if e, ok := err.(*Error); !ok || e.Code != c.code {
 			t.Errorf("%s: %v, expected %s", c.typ, err, c.code)
 		}
@@ -329,7 +329,7 @@ func TestJSONFaults(t *testing.T) {
 		{"bytes", `{"fix":"000000","var":"","s":"\ud83d"}`, `offset 29: found half of a surrogate pair in a string`},
 		{"u", strings.Repeat("[", 20000), `nested deeper than 10000`},
 	} {
-		root, err := ParseJSON([]byte(c.json), typeOf(t, u, c.typ), "", Limits{})
+		root, err := ParseJSON([]byte(c.json), mustType(t, u, c.typ), "", Limits{})
 		if err == nil {
 			_, err = Encode(root)
 		}
@@ -337,7 +337,7 @@ func TestJSONFaults(t *testing.T) {
 			t.Errorf("%s %.200s:\n got %v\nwant %s", c.typ, c.json, err, c.want)
 		}
 	}
-	if _, err := ParseJSON([]byte(`{"v":1}`), typeOf(t, u, "u"), "value", Limits{}); err == nil || !strings.Contains(err.Error(), `expected an object with the key "value"`) {
+	if _, err := ParseJSON([]byte(`{"v":1}`), mustType(t, u, "u"), "value", Limits{}); err == nil || !strings.Contains(err.Error(), `expected an object with the key "value"`) {
 		t.Error(err)
 	}
 	root, err := ParseJSON([]byte(`{"value": "\ud83d\ude00\\ud83d"}`), &ir.Type{Kind: ir.String}, "value", Limits{})
@@ -350,16 +350,20 @@ func TestFind(t *testing.T) {
 	u := sampleUnit(t)
 	for name, want := range map[string]string{
 		"nothing":       "type nothing is not declared",
-		"P":             "P is not a type: expected a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result",
-		"P.V.ADD.reply": "found reply, expected .args or .result after P.V.ADD",
-		"P.V.SUB.args":  "procedure P.V.SUB is not declared",
+		"P":             "P is a program and no type",
+		"P.V":           "the procedure is missing",
+		"P.V.ADD":       "P.V.ADD is a procedure and no type",
+		"P.V.ADD.reply": "found \"reply\" after P.V.ADD",
+		"P.V.SUB.args":  "version P.V has no procedure SUB",
+		"P.W.ADD.args":  "program P has no version W",
+		"Q.V.ADD.args":  "program Q is not declared",
 	} {
 		if _, err := Find(u, name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range Names(u) {
-		typeOf(t, u, name)
+		mustType(t, u, name)
 	}
 	if n := len(Names(u)); n != 15+3*2 {
 		t.Errorf("%d names", n)

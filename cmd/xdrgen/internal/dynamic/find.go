@@ -11,7 +11,7 @@ import (
 // a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args and
 // .result, whose fields are the arguments, or none for void.
 func Find(u *ir.Unit, name string) (*ir.Type, error) {
-	if parts := strings.Split(name, "."); len(parts) == 4 {
+	if parts := strings.Split(name, "."); len(parts) > 1 {
 		return findProc(u, parts)
 	}
 	for _, d := range declarations(u) {
@@ -19,16 +19,43 @@ func Find(u *ir.Unit, name string) (*ir.Type, error) {
 			continue
 		}
 		switch d.Kind {
-		case ir.Const, ir.Program:
-			return nil, fmt.Errorf("%s is not a type: expected a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result", name)
+		case ir.Const:
+			return nil, &NotFound{name + " is a constant and no type", name, Names(u)}
+		case ir.Program:
+			return nil, &NotFound{name + " is a program and no type", name, below(u, name+".")}
 		}
-		t := &ir.Type{Kind: ir.Ref, Ref: d, Pos: d.Pos, Size: d.Size}
-		if d.List != nil {
-			t.Kind = ir.ListHead
-		}
-		return t, nil
+		return typeOf(d), nil
 	}
-	return nil, fmt.Errorf("type %s is not declared", name)
+	return nil, &NotFound{"type " + name + " is not declared", name, Names(u)}
+}
+
+// typeOf returns the type whose values are those of a declaration.
+func typeOf(d *ir.Decl) *ir.Type {
+	t := &ir.Type{Kind: ir.Ref, Ref: d, Pos: d.Pos, Size: d.Size}
+	if d.List != nil {
+		t.Kind = ir.ListHead
+	}
+	return t
+}
+
+// NotFound says that a unit has no type of a name.
+type NotFound struct {
+	Message string
+	Name    string   // as much of the name as is wrong
+	Names   []string // what there is instead
+}
+
+func (e *NotFound) Error() string { return e.Message }
+
+// below returns the names that Find finds and that begin with a prefix.
+func below(u *ir.Unit, prefix string) []string {
+	var out []string
+	for _, n := range Names(u) {
+		if strings.HasPrefix(n, prefix) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // Names returns what Find finds, in order of declaration.
@@ -59,36 +86,65 @@ func declarations(u *ir.Unit) []*ir.Decl {
 	return out
 }
 
+// findProc finds PROGRAM.VERSION.PROCEDURE.args or .result, and says at which
+// part it fails.
 func findProc(u *ir.Unit, parts []string) (*ir.Type, error) {
+	var programs, versions, procs []string
 	for _, d := range declarations(u) {
-		if d.Kind != ir.Program || d.Name != parts[0] {
+		if d.Kind != ir.Program {
+			continue
+		}
+		programs = append(programs, d.Name)
+		if d.Name != parts[0] {
 			continue
 		}
 		for _, v := range d.Program.Versions {
+			versions = append(versions, d.Name+"."+v.Name)
 			if v.Name != parts[1] {
 				continue
 			}
 			for _, p := range v.Procs {
-				if p.Name == parts[2] {
+				procs = append(procs, d.Name+"."+v.Name+"."+p.Name)
+				if len(parts) > 2 && p.Name == parts[2] {
 					return procType(p, parts)
 				}
 			}
 		}
 	}
-	return nil, fmt.Errorf("procedure %s is not declared", strings.Join(parts[:3], "."))
+	switch {
+	case len(versions) == 0:
+		return nil, &NotFound{"program " + parts[0] + " is not declared", parts[0], programs}
+	case len(procs) == 0:
+		return nil, &NotFound{"program " + parts[0] + " has no version " + parts[1], strings.Join(parts[:2], "."), versions}
+	case len(parts) == 2:
+		return nil, &NotFound{"the procedure is missing", strings.Join(parts, "."), procs}
+	}
+	return nil, &NotFound{"version " + strings.Join(parts[:2], ".") + " has no procedure " + parts[2], strings.Join(parts[:3], "."), procs}
 }
 
 func procType(p *ir.Proc, parts []string) (*ir.Type, error) {
-	fields := p.Args
-	switch parts[3] {
+	proc := strings.Join(parts[:3], ".")
+	side := strings.Join(parts[3:], ".")
+	switch side {
 	case "args":
+		return argsOf(p, strings.Join(parts, ".")), nil
 	case "result":
 		if p.Result != nil {
 			return p.Result, nil
 		}
-		fields = nil
+		return structOf(p, strings.Join(parts, "."), nil), nil
 	default:
-		return nil, fmt.Errorf("found %s, expected .args or .result after %s", parts[3], strings.Join(parts[:3], "."))
+		message := proc + " is a procedure and no type"
+		if side != "" {
+			message = fmt.Sprintf("found %q after %s", side, proc)
+		}
+		return nil, &NotFound{message, strings.Join(parts, "."), []string{proc + ".args", proc + ".result"}}
 	}
-	return &ir.Type{Kind: ir.Ref, Pos: p.Pos, Ref: &ir.Decl{Kind: ir.Struct, Name: strings.Join(parts, "."), Pos: p.Pos, Fields: fields}}, nil
+}
+
+// argsOf returns the arguments of a procedure as a struct.
+func argsOf(p *ir.Proc, name string) *ir.Type { return structOf(p, name, p.Args) }
+
+func structOf(p *ir.Proc, name string, fields []*ir.Field) *ir.Type {
+	return &ir.Type{Kind: ir.Ref, Pos: p.Pos, Ref: &ir.Decl{Kind: ir.Struct, Name: name, Pos: p.Pos, Fields: fields}}
 }

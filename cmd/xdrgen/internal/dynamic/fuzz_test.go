@@ -23,7 +23,7 @@ func allTypes(t testing.TB) []*ir.Type {
 	for _, f := range files {
 		u := unit(t, sema.Options{Files: []string{f}, Include: []string{"../../testdata/ok/units"}})
 		for _, name := range Names(u) {
-			out = append(out, typeOf(t, u, name))
+			out = append(out, mustType(t, u, name))
 		}
 	}
 	return out
@@ -91,7 +91,7 @@ func FuzzAgainstGenerated(f *testing.F) {
 		f.Fatalf("%d files, %v", len(files), err)
 	}
 	u := unit(f, sema.Options{Files: files, Include: []string{"../../../../spec/x"}})
-	types := []*ir.Type{typeOf(f, u, "rpcrdma2_msg"), typeOf(f, u, "rpcrdma2_error"), typeOf(f, u, "rpcrdma2_propval")}
+	types := []*ir.Type{mustType(f, u, "rpcrdma2_msg"), mustType(f, u, "rpcrdma2_error"), mustType(f, u, "rpcrdma2_propval")}
 	for k := range byte(24) {
 		f.Add(k, []byte{0, 0, 0, k, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3})
 		f.Add(k, make([]byte, 4*k))

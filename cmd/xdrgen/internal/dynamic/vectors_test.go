@@ -13,7 +13,7 @@ import (
 // worked out by hand are read and come back, with no generated code.
 func TestVectors(t *testing.T) {
 	spec := "../../../../spec/x/rpcrdma1"
-	typ := typeOf(t, unit(t, sema.Options{Files: []string{spec + "/rpcrdma1.x"}, Include: []string{spec + "/.."}}), "rdma_msg")
+	typ := mustType(t, unit(t, sema.Options{Files: []string{spec + "/rpcrdma1.x"}, Include: []string{spec + "/.."}}), "rdma_msg")
 	files, err := filepath.Glob("../../../../gen/rpcrdma1/testdata/vectors/*.txt")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d files, %v", len(files), err)

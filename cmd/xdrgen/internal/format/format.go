@@ -24,7 +24,7 @@ func Source(p *syntax.Parser, f *source.File, macros map[string]string) ([]byte,
 	mark := strings.HasPrefix(text, byteOrderMark)
 	text = strings.TrimPrefix(text, byteOrderMark)
 	returns := strings.Contains(text, "\r\n")
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\r")
 
 	plain := source.NewFile(f.Name, []byte(text))
 	pieces := syntax.Pieces(plain, macros)

@@ -67,18 +67,21 @@ func declSize(d *ir.Decl) ir.Size {
 
 const (
 	maxAmplification = 1 << 20 // where the search for a bound ends
-	// maxRecursive is how many recursive types the search for one bound looks at:
-	// there are more ways through types that hold each other than time for them.
-	maxRecursive = 1 << 12
+	// maxRecursive limits how many recursive types are visited from one declaration.
+	// Every declaration of a circle is the start of a walk around it, and the walks
+	// branch, so that without a limit the work would grow with the square of the circle
+	// or faster. Beyond the limit the amplification is not known. The files of the
+	// corpus need 9.
+	maxRecursive = 128
 )
 
-// amplification is the smallest whole number of bytes of memory for each byte on
-// the wire that no value of d exceeds, 0 where none is found: elements without
-// bytes on the wire are limited by count alone, and types that hold each other
-// may do so in too many ways.
+// amplification returns the smallest whole number of bytes of memory for each byte on
+// the wire that no value of d exceeds. It returns 0 if none is known: elements without
+// bytes on the wire are limited by count alone, and more than maxRecursive types may
+// hold each other.
 func (g *gen) amplification(d *ir.Decl) int {
 	holds := func(rate int) bool {
-		a := &amplifier{g: g, rate: rate, ok: true, open: map[*ir.Decl]bool{}}
+		a := newAmplifier(g, rate)
 		return a.decl(d) <= 0 && a.ok
 	}
 	if !holds(maxAmplification) {
@@ -101,13 +104,16 @@ type amplifier struct {
 	g    *gen
 	rate int
 	ok   bool
-	open map[*ir.Decl]bool
+	open map[*ir.Decl]bool // recursive types that the walk is inside of
 
-	recursive int // types looked at that contain themselves
+	recursive int // recursive types visited
 }
 
-// excess is what an amplifier finds of a type that does not contain itself,
-// which is the same wherever it stands.
+func newAmplifier(g *gen, rate int) *amplifier {
+	return &amplifier{g: g, rate: rate, ok: true, open: map[*ir.Decl]bool{}}
+}
+
+// excess is the result of a walk that began at a declaration.
 type excess struct {
 	bytes int
 	ok    bool
@@ -156,11 +162,7 @@ func (a *amplifier) list(t *ir.Type) int {
 	node := t.Ref
 	mem, elem := a.g.memOfElem(node), -a.rate*int(declSize(node).Min)
 	if !a.open[node] {
-		if node.Recursive && !a.enter(node) {
-			return 0
-		}
-		elem = a.fields(node.List.Elem)
-		delete(a.open, node)
+		elem = a.decl(node)
 	}
 	elem -= 4 * a.rate
 	fixed := declSize(node).Fixed()
@@ -201,36 +203,34 @@ func (a *amplifier) decl(d *ir.Decl) int {
 	if a.open[d] {
 		return -a.rate * int(d.Size.Min) // what it takes beyond is refused where it is repeated
 	}
-	if d.Recursive {
-		if !a.enter(d) {
-			return 0
-		}
-		defer delete(a.open, d)
-		return a.content(d)
+	if d.Recursive && len(a.open) > 0 { // it may hold an open one, which changes the result
+		return a.enter(d)
 	}
 	key := excessOf{d, a.rate}
 	known, found := a.g.excesses[key]
 	if !found {
-		was := a.ok
-		a.ok = true
-		known.bytes = a.content(d)
-		known.ok = a.ok
-		a.ok = was
+		apart := newAmplifier(a.g, a.rate)
+		known.bytes = apart.enter(d)
+		known.ok = apart.ok
 		a.g.excesses[key] = known
 	}
 	a.ok = a.ok && known.ok
 	return known.bytes
 }
 
-// enter notes that d, which contains itself, is being looked at; false where that
-// was too often.
-func (a *amplifier) enter(d *ir.Decl) bool {
+// enter returns the excess of d, which is not open. It refuses the rate if that would be
+// one recursive type too many.
+func (a *amplifier) enter(d *ir.Decl) int {
+	if !d.Recursive {
+		return a.content(d)
+	}
 	if a.recursive++; a.recursive > maxRecursive {
 		a.ok = false
-		return false
+		return 0
 	}
 	a.open[d] = true
-	return true
+	defer delete(a.open, d)
+	return a.content(d)
 }
 
 // content is what the members of d come to.

@@ -26,7 +26,7 @@ func (g *gen) pure(t *ir.Type) bool {
 		case ir.Enum:
 			return t.Ref.Open
 		case ir.Typedef:
-			return g.pure(t.Ref.Type)
+			return g.pure(t.Underlying())
 		case ir.Struct:
 			if t.Ref.List != nil || t.Ref.Recursive {
 				return false

@@ -61,6 +61,9 @@ func TestCorpus(t *testing.T) {
 		for _, d := range diags {
 			t.Errorf("%s: %s", file, d.Message)
 		}
+		if refused := Refused(r.Unit, r.Bind); len(refused) != len(diags) {
+			t.Errorf("%s: check finds %d faults that Go has, gen %d", file, len(refused), len(diags))
+		}
 		mod.add(t, pkg, out)
 		n++
 	}

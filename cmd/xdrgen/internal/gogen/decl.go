@@ -1,6 +1,7 @@
 package gogen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -76,16 +77,23 @@ func (g *gen) structDecl(d *ir.Decl) {
 
 func (g *gen) fieldDecl(f *ir.Field, t jen.Code, note string) jen.Code {
 	s := jen.Id(g.names.field[f]).Add(t)
-	switch {
-	case note == "":
-		note = f.Tail
-	case f.Tail != "":
-		note += "; " + f.Tail
-	}
+	note = strings.Join(slices.Concat(nonEmpty(note), nonEmpty(f.Tail), nonEmpty(narrowNote(f.Type))), "; ")
 	if note != "" {
 		s.Comment(tail(note))
 	}
 	return documented(f.Doc, s)
+}
+
+// narrowNote returns a note on data that the text declares by a C type of fewer than 32
+// bits: a peer in C keeps only those, we keep all.
+func narrowNote(t *ir.Type) string {
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	if t.CName == "" {
+		return ""
+	}
+	return t.CName + " in the text: 32 bits, which C cuts off"
 }
 
 // documented is code below its own comment in the source.
@@ -106,7 +114,7 @@ func (g *gen) typedef(d *ir.Decl) {
 		return
 	}
 	name := g.names.decl[d]
-	g.t.Add(g.doc(name, "typedef "+d.Name, append(d.Doc, nonEmpty(d.Tail)...)))
+	g.t.Add(g.doc(name, "typedef "+d.Name, slices.Concat(d.Doc, nonEmpty(d.Tail), nonEmpty(narrowNote(d.Type)))))
 	t := resolve(d.Type)
 	if isAlias(d) {
 		g.t.Type().Id(name).Op("=").Add(g.goType(t))
@@ -173,6 +181,10 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	g.f.Comment("// XDRSize returns how many bytes v takes on the wire.")
 	g.sizing = false
 	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(d, c)...)
+	if most := g.bound[d].max; most != "" {
+		g.f.Commentf("// XDRMaxSize returns %s.", most)
+		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Block(jen.Return(jen.Id(most)))
+	}
 	if g.reducible[d] {
 		g.sizing = true
 		g.f.Comment("// ReducedXDRSize returns how many bytes v takes in the output of e, without")

@@ -33,13 +33,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		b = &ir.Bind{}
 	}
 	g := newGen(u, b, o)
-	for _, imp := range u.Imports {
-		g.names.add(imp.Decls, imp.Bind, false)
-		g.findMany(imp.Decls)
-		g.findSites(imp.Decls, imp.Bind, imp)
-	}
-	diags := append(g.names.add(u.Decls, b, true), tooLarge(u)...)
-	if diags = append(diags, codeTypes(b)...); len(diags) > 0 {
+	if diags := g.begin(); len(diags) > 0 {
 		return nil, diags, nil
 	}
 	g.findMany(u.Decls)
@@ -68,6 +62,26 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	return files, nil, nil
 }
 
+// Refused returns why Generate refuses a unit before it writes anything: names that meet
+// in Go, and what no Go type can hold.
+func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
+	if b == nil {
+		b = &ir.Bind{}
+	}
+	return newGen(u, b, Options{}).begin()
+}
+
+// begin names the declarations that the unit uses and looks for what Go cannot say.
+func (g *gen) begin() []diag.Diagnostic {
+	for _, imp := range g.unit.Imports {
+		g.names.add(imp.Decls, imp.Bind, false)
+		g.findMany(imp.Decls)
+		g.findSites(imp.Decls, imp.Bind, imp)
+	}
+	diags := append(g.names.add(g.unit.Decls, g.bind, true), tooLarge(g.unit)...)
+	return append(diags, codeTypes(g.bind)...)
+}
+
 // newGen returns the state of a run that knows nothing yet.
 func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 	return &gen{
@@ -75,6 +89,7 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 		names:     newNames(),
 		mems:      map[*ir.Decl]mem{},
 		many:      map[*ir.Decl]bool{},
+		pointers:  map[*ir.Arm]bool{},
 		sites:     map[*ir.Field]expr{},
 		reducible: map[*ir.Decl]bool{},
 		uses:      map[*ir.Decl]int{},
@@ -154,6 +169,7 @@ type gen struct {
 
 	mems      map[*ir.Decl]mem
 	many      map[*ir.Decl]bool // may occur many times in one message
+	pointers  map[*ir.Arm]bool  // what layArms found
 	sites     map[*ir.Field]expr
 	reducible map[*ir.Decl]bool // has a placement site in it
 	uses      map[*ir.Decl]int  // places that use it, in this unit

@@ -41,6 +41,11 @@ func TestInterpreterRandom(t *testing.T) {
 		seed := *wildFirst + uint64(i)
 		schemas[fmt.Sprintf("w%02d", seed)] = schema{x: wildSchema(seed, false)}
 	}
+	recursion, err := os.ReadFile(okDir + "/recursion.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas["recursion"] = schema{x: string(recursion)}
 	cases, refused := 0, map[string]int{}
 	for pkg, s := range schemas {
 		u := s.compile(t, mod, pkg, true)

@@ -25,8 +25,9 @@ func tooLarge(u *ir.Unit) []diag.Diagnostic {
 		}
 		look(t.Elem)
 	}
+	ends := map[*ir.Decl]bool{}
 	for _, d := range u.Decls {
-		if endless(d) {
+		if endless(d, ends) {
 			out = append(out, diag.New(diag.ContainsItself, d.Pos, "typedef %s is optional data of itself and nothing else, for which there is no Go type", d.Name).
 				Helpf("put one of the typedefs on the way into a struct"))
 		}
@@ -45,18 +46,26 @@ func tooLarge(u *ir.Unit) []diag.Diagnostic {
 
 // endless reports whether typedef d comes back to itself by optional data and arrays
 // of fixed length alone: no struct or union lies between that a pointer could be to.
-func endless(d *ir.Decl) bool {
+// Typedefs that are known to end are in ends, so that a chain is followed once.
+func endless(d *ir.Decl, ends map[*ir.Decl]bool) bool {
+	var path []*ir.Decl
 	seen := map[*ir.Decl]bool{}
-	for t := d.Type; d.Kind == ir.Typedef && t != nil; {
+	for t := d.Type; d.Kind == ir.Typedef && !ends[d] && t != nil; {
 		switch {
 		case t.Kind == ir.Optional || t.Kind == ir.FixedArray:
 			t = t.Elem
 		case t.Kind == ir.Ref && t.Ref == d:
 			return true
-		case t.Kind == ir.Ref && t.Ref.Kind == ir.Typedef && !seen[t.Ref]:
+		case t.Kind == ir.Ref && t.Ref.Kind == ir.Typedef && seen[t.Ref]:
+			return false // a circle without d
+		case t.Kind == ir.Ref && t.Ref.Kind == ir.Typedef && !ends[t.Ref]:
 			seen[t.Ref] = true
+			path = append(path, t.Ref)
 			t = t.Ref.Type
 		default:
+			for _, p := range append(path, d) {
+				ends[p] = true
+			}
 			return false
 		}
 	}

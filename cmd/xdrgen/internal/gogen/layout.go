@@ -90,8 +90,15 @@ func (g *gen) declType(d *ir.Decl) *jen.Statement {
 
 // pointerOptional reports whether optional data is held by pointer: it
 // must be where the type contains itself.
-func pointerOptional(t *ir.Type) bool {
-	u := t.Elem.Underlying()
+func pointerOptional(t *ir.Type) bool { return holdsRecursive(t.Elem) }
+
+// holdsRecursive reports whether a Go value of type t has one in it of a type that
+// contains itself.
+func holdsRecursive(t *ir.Type) bool {
+	u := t.Underlying()
+	for u.Kind == ir.FixedArray {
+		u = u.Elem.Underlying()
+	}
 	return u.Kind == ir.Ref && u.Ref.Recursive
 }
 
@@ -156,7 +163,7 @@ func (g *gen) memOfDecl(d *ir.Decl) mem {
 	case ir.Enum:
 		return mem{4, 4}
 	case ir.Typedef:
-		return g.memOf(d.Type)
+		return g.memOf(d.Type.Underlying())
 	}
 	if m, ok := g.mems[d]; ok {
 		return m
@@ -201,29 +208,37 @@ const inlineArms = 128
 // message holds once keeps its arms inline; one
 // that may occur many times only the first ones that fit inlineArms, so that a
 // short item on the wire never costs much memory (D2).
+//
+// An arm that may hold the union again is a pointer in any case: RFC 4506 §4.19 lets
+// another arm end such a type, and a Go type cannot hold itself.
 func (g *gen) byPointer(d *ir.Decl, a *ir.Arm) bool {
-	u := a.Field.Type.Underlying()
-	if u.Kind == ir.Ref && u.Ref.Recursive {
+	if holdsRecursive(a.Field.Type) {
 		return true
 	}
 	if !g.many[d] {
 		return false
 	}
+	if _, known := g.pointers[a]; !known {
+		g.layArms(d)
+	}
+	return g.pointers[a]
+}
+
+// layArms decides for the arms of union d, which may occur many times, whether they are
+// held by pointer.
+func (g *gen) layArms(d *ir.Decl) {
 	used := 0
-	for _, b := range d.Arms {
-		if b.Field == nil {
+	for _, a := range d.Arms {
+		if a.Field == nil || holdsRecursive(a.Field.Type) {
 			continue
 		}
-		size := g.memOf(b.Field.Type).size
+		size := g.memOf(a.Field.Type).size
 		fits := used+size <= inlineArms
-		if b == a {
-			return !fits
-		}
 		if fits {
 			used += size
 		}
+		g.pointers[a] = !fits
 	}
-	return false
 }
 
 // findMany marks every declaration that one message may hold many times:

@@ -118,7 +118,7 @@ func (g *gen) extension() {
 		return
 	}
 	spaces := map[string]string{
-		"header-type": "HeaderTypes", "property": "Properties", "error": "ErrorCodes", "operation": "Operations", "characteristic": "Characteristics",
+		"header-type": "HeaderTypes", "flag": "HeaderFlags", "property": "Properties", "error": "ErrorCodes", "operation": "Operations", "characteristic": "Characteristics",
 	}
 	var rows []jen.Code
 	for _, c := range g.bind.Codes {
@@ -131,6 +131,9 @@ func (g *gen) extension() {
 			row[jen.Id("Type")] = jen.Lit(c.Type)
 			row[jen.Id("New")] = jen.Func().Params().Qual(xdrPath, "Value").Block(
 				jen.Return(jen.New(g.declType(c.Decl))))
+		}
+		if c.Mask != 0 {
+			row[jen.Id("Flags")] = jen.Lit(int(c.Mask))
 		}
 		rows = append(rows, jen.Values(row))
 	}

@@ -3,7 +3,7 @@ package gogen
 import (
 	"fmt"
 	"go/token"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
@@ -48,7 +48,7 @@ var taken = map[string]bool{"Extension": true, "DDPBindings": true}
 var methods = map[string]bool{
 	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "AppendBinary": true,
 	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
-	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "String": true, "Valid": true,
+	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "XDRMaxSize": true, "String": true, "Valid": true,
 }
 
 // add names the declarations of one scope: a unit's own or those of an import.
@@ -57,7 +57,8 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
 	}
-	r := renamer{bind: b, used: map[string]source.Span{}, tops: map[string]bool{}, own: own}
+	r := renamer{renames: map[string]string{}, prefixes: map[string]bool{}, used: map[string]source.Span{}, tops: map[string]bool{}, own: own}
+	r.read(b)
 	for _, d := range decls {
 		r.tops[r.top(d.Name)] = true
 	}
@@ -65,7 +66,7 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	// types those first that have no second choice.
 	for _, second := range []bool{false, true} {
 		for _, d := range decls {
-			alt := r.spelled(d.Name)
+			alt := r.second(d.Name)
 			if d.Kind == ir.Const || d.Kind == ir.Program || (alt != "") != second {
 				continue
 			}
@@ -77,14 +78,14 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 		if d.Kind == ir.Enum {
 			names := r.enumerators(d, n.decl[d])
 			for i, m := range d.Members {
-				n.member[m] = r.claim(m.Name, m.Pos, names[i], r.spelled(m.Name))
+				n.member[m] = r.claim(m.Name, m.Pos, names[i], r.second(m.Name))
 			}
 		}
 	}
 	for _, d := range decls {
 		switch d.Kind {
 		case ir.Const, ir.Program:
-			n.decl[d] = r.claim(d.Name, d.Pos, r.top(d.Name), r.spelled(d.Name))
+			n.decl[d] = r.claim(d.Name, d.Pos, r.top(d.Name), r.second(d.Name))
 		}
 	}
 	n.addProcs(&r, decls)
@@ -126,7 +127,10 @@ func (n *names) addFields(r *renamer, d *ir.Decl) {
 }
 
 type renamer struct {
-	bind  *ir.Bind
+	renames  map[string]string // of the sidecar: XDR name to Go name
+	prefixes map[string]bool   // of the sidecar
+	lengths  []int             // of the prefixes, longest first
+
 	used  map[string]source.Span
 	tops  map[string]bool // Go names that declarations would have
 	own   bool
@@ -166,14 +170,23 @@ func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
 	r.diags = append(r.diags, d.Helpf("use the flag -rename %s=%s, or for good the line \"rename %s %s\" in the sidecar, with this name or another", key, free, key, free))
 }
 
-func (r *renamer) rename(xdr string) string {
-	for _, x := range r.bind.Renames {
-		if x.XDR == xdr {
-			return x.GoName
+// read takes the names of a sidecar. Of two renames of one name the first holds.
+func (r *renamer) read(b *ir.Bind) {
+	for _, x := range b.Renames {
+		if r.renames[x.XDR] == "" {
+			r.renames[x.XDR] = x.GoName
 		}
 	}
-	return ""
+	for _, p := range b.Prefixes {
+		r.prefixes[p.Text] = true
+		r.lengths = append(r.lengths, len(p.Text))
+	}
+	slices.Sort(r.lengths)
+	r.lengths = slices.Compact(r.lengths)
+	slices.Reverse(r.lengths)
 }
+
+func (r *renamer) rename(xdr string) string { return r.renames[xdr] }
 
 // top is the Go name of something declared at the top: prefixes dropped.
 func (r *renamer) top(xdr string) string {
@@ -226,22 +239,26 @@ func (r *renamer) called(xdr string) string {
 	return r.strip(xdr)
 }
 
-// spelled is a name's own spelling, where Go would export it: the second
-// choice when the usual name is taken (FATTR4_TYPE beside fattr4_type).
-func (r *renamer) spelled(xdr string) string {
-	if r.rename(xdr) != "" || !token.IsExported(xdr) {
+// second is the name to take when the usual one is taken, empty where there is none: a
+// name's own spelling, where Go would export it (FATTR4_TYPE beside fattr4_type), and an
+// underscore at the end for one at the front (struct _quad beside typedef quad).
+func (r *renamer) second(xdr string) string {
+	switch {
+	case r.rename(xdr) != "":
 		return ""
+	case token.IsExported(xdr):
+		return xdr
+	case strings.HasPrefix(xdr, "_"):
+		return r.top(xdr) + "_"
 	}
-	return xdr
+	return ""
 }
 
 // strip drops the longest listed prefix that leaves a name.
 func (r *renamer) strip(xdr string) string {
-	ps := append([]ir.Prefix(nil), r.bind.Prefixes...)
-	sort.SliceStable(ps, func(i, j int) bool { return len(ps[i].Text) > len(ps[j].Text) })
-	for _, p := range ps {
-		if rest, ok := strings.CutPrefix(xdr, p.Text); ok && strings.Trim(rest, "_") != "" {
-			return rest
+	for _, n := range r.lengths {
+		if n <= len(xdr) && r.prefixes[xdr[:n]] && strings.Trim(xdr[n:], "_") != "" {
+			return xdr[n:]
 		}
 	}
 	return xdr

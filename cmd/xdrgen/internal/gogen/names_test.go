@@ -1,40 +1,45 @@
 package gogen
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
-// namesOf compiles x and returns the Go names of its enumerators, versions and
-// procedures, in their order.
-func namesOf(t *testing.T, x, bind string) []string {
+// unitOf compiles x with a sidecar.
+func unitOf(t *testing.T, x, bind string) (*ir.Unit, *ir.Bind) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "unit.x")
-	for path, text := range map[string]string{file: x, strings.TrimSuffix(file, ".x") + ".bind": bind} {
+	for path, text := range map[string]string{file: x + "\n", strings.TrimSuffix(file, ".x") + ".bind": bind} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r, err := sema.Compile(sema.Options{Files: []string{file}})
-	if err != nil || r.Unit == nil {
-		t.Fatalf("the front end refuses it: %v %v", err, r.Diags)
+	if err != nil || r.Unit == nil || diag.HasErrors(r.Diags) {
+		t.Fatalf("%s: the front end refuses it: %v %v", x, err, r.Diags)
 	}
-	b := r.Bind
-	if b == nil {
-		b = &ir.Bind{}
-	}
+	return r.Unit, cmp.Or(r.Bind, &ir.Bind{})
+}
+
+// namesOf compiles x and returns the Go names of its enumerators, versions and
+// procedures, in their order.
+func namesOf(t *testing.T, x, bind string) []string {
+	t.Helper()
+	u, b := unitOf(t, x, bind)
 	n := newNames()
-	if diags := n.add(r.Unit.Decls, b, true); len(diags) > 0 {
+	if diags := n.add(u.Decls, b, true); len(diags) > 0 {
 		t.Fatal(diags[0].Message)
 	}
 	var out []string
-	for _, d := range r.Unit.Decls {
+	for _, d := range u.Decls {
 		for _, m := range d.Members {
 			out = append(out, n.member[m])
 		}
@@ -80,12 +85,29 @@ func TestNames(t *testing.T) {
 		"several versions": {
 			"program P { version P_V2 { void P2_NULL(void) = 0; void P2_A(void) = 1; } = 2;\n" +
 				"version P_V3 { void P3_NULL(void) = 0; void P3_A(void) = 1; } = 3; } = 77;", "",
-			"PV2 PV2Null PV2A PV3 PV3Null PV3A",
+			"PV2 ProcNull ProcA PV3 PV3Null PV3A",
 		},
 		"two programs with procedures of one name": {
 			"program A { version V1 { void A_NULL(void) = 0; void A_X(void) = 1; } = 1; } = 77;\n" +
 				"program B { version V2 { void B_NULL(void) = 0; void B_Y(void) = 1; } = 1; } = 78;", "",
-			"AV1 AV1Null AV1X BV2 BV2Null BV2Y",
+			"AV1 ProcNull ProcX BV2 BV2Null BV2Y",
+		},
+		"the lowest version stands behind in the file": {
+			"program P { version V3 { void NULL(void) = 0; } = 3; version V2 { void NULL(void) = 0; } = 2; } = 77;", "",
+			"PV3 PV3Null PV2 ProcNull",
+		},
+		"versions share words with each other, and not with the program": {
+			"program MOUNTPROG { version MOUNT_V1 { void MNT(void) = 1; } = 1; version MOUNT_V3 { void MNT(void) = 1; } = 3; } = 77;", "",
+			"MountprogMountV1 ProcMnt MountprogMountV3 MountprogMountV3Mnt",
+		},
+		"versions alike without the program's words": {
+			"program P { version V1 { void A(void) = 1; } = 1; version P_V1 { void A(void) = 1; } = 2; } = 77;", "",
+			"PV1 ProcA PPV1 PPV1A",
+		},
+		"a procedure of one version renamed": {
+			"program P { version V1 { void GET(void) = 1; } = 1; version V2 { void GET(void) = 1; } = 2; } = 77;",
+			"rename P.V1.GET V1Get\nrename GET Get\n",
+			"PV1 V1Get PV2 Get",
 		},
 		"procedures that are renamed": {
 			"program A { version V1 { void A_NULL(void) = 0; void A_X(void) = 1; } = 1; } = 77;", "rename A_X DoX\nrename V1 Vers\n",
@@ -95,6 +117,118 @@ func TestNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := namesOf(t, c.x, c.bind); !slices.Equal(got, strings.Fields(c.want)) {
 				t.Errorf("got %s, want %s", strings.Join(got, " "), c.want)
+			}
+		})
+	}
+}
+
+// TestNamesStay adds a version or a program to a unit: every XDR name that was there keeps
+// its Go name.
+func TestNamesStay(t *testing.T) {
+	const (
+		one   = "version MOUNT_V1 { void MOUNTPROC_NULL(void) = 0; int MOUNTPROC_MNT(int) = 1; } = 1;\n"
+		alike = "version MOUNT_V3 { void MOUNTPROC_NULL(void) = 0; int MOUNTPROC_MNT(int) = 1; int MOUNTPROC_MORE(int) = 2; } = 3;\n"
+		other = "version VERS_NEW { void GET(void) = 0; } = 4;\n"
+		same  = "version MOUNTPROG_MOUNT_V1 { void MOUNTPROC_NULL(void) = 0; } = 9;\n"
+		first = "program FIRST { version FIRST_V2 { int GET(int) = 1; } = 2; } = 70;\n"
+		third = "program THIRD { version THIRD_V1 { void MOUNTPROC_NULL(void) = 0; int GET(int) = 1; } = 1; } = 80;\n"
+	)
+	unit := func(before, versions, after string) string {
+		return before + "program MOUNTPROG {\n" + versions + "} = 75;\n" + after
+	}
+	for _, c := range []struct{ name, old, new string }{
+		{"a version with the same procedures", unit("", one, ""), unit("", one+alike, "")},
+		{"a version in front of a lower one", unit("", one, ""), unit("", alike+one, "")},
+		{"a version with a name of another kind", unit("", one, ""), unit("", one+other, "")},
+		{"a version with the program's name in its own", unit("", one, ""), unit("", one+same, "")},
+		{"a third version", unit("", one+alike, ""), unit("", one+other+alike, "")},
+		{"a version, with a program behind", unit("", one, third), unit("", one+other+alike, third)},
+		{"a version, with a program before", unit(first, one, third), unit(first, one+other+alike, third)},
+		{"a program", unit("", one, ""), unit("", one, third)},
+		{"a program, with several versions before", unit(first, one+alike, ""), unit(first, one+alike, third)},
+		{"the program's second part", unit("", one, ""), unit("", one, "program MOUNT2 {\n"+alike+"} = 75;\n")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			now := map[string]string{}
+			for _, n := range goNames(t, c.new) {
+				now[n.XDR] = n.GoName
+			}
+			for _, n := range goNames(t, c.old) {
+				if now[n.XDR] != n.GoName {
+					t.Errorf("%s was %s, and is %s", n.XDR, n.GoName, now[n.XDR])
+				}
+			}
+			used := map[string]string{}
+			for xdr, name := range now {
+				if first, twice := used[name]; twice {
+					t.Errorf("%s and %s are both %s", first, xdr, name)
+				}
+				used[name] = xdr
+			}
+		})
+	}
+}
+
+// goNames returns the Go names of a unit.
+func goNames(t *testing.T, x string) []ir.Rename {
+	t.Helper()
+	return GoNames(unitOf(t, x, ""))
+}
+
+// TestUnderscoreFirst gives a name with an underscore in front another one in Go where the
+// name without it is declared too, as C files have struct _quad beside typedef quad.
+func TestUnderscoreFirst(t *testing.T) {
+	for x, want := range map[string]string{
+		"struct _quad { int a; }; typedef _quad quad;":                                        "_quad=Quad_ quad=Quad",
+		"typedef _quad quad; struct _quad { int a; };":                                        "quad=Quad _quad=Quad_",
+		"%#define quad _quad\nstruct _quad { int a; }; struct s { quad b; };":                 "_quad=Quad_ s=S quad=Quad",
+		"struct _quad { int a; };":                                                            "_quad=Quad",
+		"enum _color { RED = 0 }; typedef _color color; const _limit = 1; typedef int limit;": "_color=Color_ color=Color _limit=Limit_ limit=Limit",
+	} {
+		u, b := unitOf(t, x, "")
+		if refused := Refused(u, b); len(refused) > 0 {
+			t.Errorf("%s: %s", x, refused[0].Message)
+		}
+		var got []string
+		for _, n := range GoNames(u, b) {
+			if !strings.Contains(n.XDR, ".") {
+				got = append(got, n.XDR+"="+n.GoName)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %s, want %s", x, s, want)
+		}
+	}
+}
+
+// TestPartsMeet gives a version or procedure the Go name of something else: the unit is
+// refused before it is generated, at the part, and the rename proposed is a way out.
+func TestPartsMeet(t *testing.T) {
+	for name, c := range map[string]struct{ x, bind, at string }{
+		"procedures by case":     {"program P { version V { void GET(void) = 0; void get(void) = 1; } = 1; } = 9;", "", "get"},
+		"procedure and constant": {"const PROC_GET = 5; program P { version V { void GET(void) = 0; } = 1; } = 9;", "", "GET"},
+		"version and program": {
+			"program NFS { version NFS_V2 { void NULL(void) = 0; } = 2; version NFS_V3 { void GET(void) = 1; } = 3; } = 7;\n" +
+				"program NFS_V3 { version V1 { void LS(void) = 0; } = 1; } = 8;", "", "NFS_V3",
+		},
+		"version with its program's name": {
+			"program P { version P { void NULL(void) = 0; } = 1; } = 9;", "rename P Q", "P",
+		},
+		"procedure and a name of the generator": {
+			"program P { version V { void GET(void) = 0; } = 1; } = 9; struct s { opaque a<>; };", "rename GET DDPBindings", "GET",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, b := unitOf(t, c.x, c.bind)
+			refused := Refused(u, b)
+			if len(refused) != 1 || refused[0].Span.Text() != c.at {
+				t.Fatalf("got %v", refused)
+			}
+			_, line, _ := strings.Cut(refused[0].HelpText(), "the line \"")
+			line, _, _ = strings.Cut(line, "\"")
+			u, b = unitOf(t, c.x, line+"\n"+c.bind)
+			if files, diags, err := Generate(u, b, Options{Package: "unit"}); err != nil || len(diags) > 0 || len(files) == 0 {
+				t.Errorf("with %q: %v %v", line, diags, err)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func compile(t *testing.T, file string) (b *ir.Bind, pkg string, out []File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range diags {
+	for _, d := range append(diags, Refused(r.Unit, r.Bind)...) {
 		t.Fatalf("%s: %s", file, d.Message)
 	}
 	return r.Bind, pkg, files

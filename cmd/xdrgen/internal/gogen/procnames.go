@@ -1,65 +1,80 @@
 package gogen
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import (
+	"cmp"
+	"slices"
+	"strings"
 
-// addProcs names the versions and procedures of the programs in decls: a version
-// behind its program, a procedure behind Proc. The procedures of a program that
-// has several versions, or shares the name of one with another program, stand
-// behind their version.
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// addProcs names the versions and procedures of the programs in decls: a version after
+// its program, a procedure after Proc or its version (ADR 0045). No name depends on a
+// higher version of the program, nor on a program further on in the file, so that adding
+// one keeps the names that were there.
 func (n *names) addProcs(r *renamer, decls []*ir.Decl) {
-	short := map[*ir.Proc]string{}
-	first := map[string]*ir.Decl{} // the program that has a procedure of this name
-	long := map[*ir.Decl]bool{}
+	taken := map[string]bool{} // names of procedures of the programs so far
 	for _, d := range decls {
 		if d.Kind != ir.Program {
 			continue
 		}
 		n.addVersions(r, d)
-		long[d] = len(d.Program.Versions) > 1
-		for _, v := range d.Program.Versions {
-			names := make([]string, len(v.Procs))
-			for i, p := range v.Procs {
-				names[i] = r.strip(p.Name)
-			}
-			for i, ws := range own(r.called(d.Name), names) {
-				g := camelWords(ws)
-				short[v.Procs[i]] = g
-				if other := first[g]; other == nil {
-					first[g] = d
-				} else if other != d {
-					long[other], long[d] = true, true
-				}
-			}
-		}
-	}
-	for _, d := range decls {
-		if d.Kind != ir.Program {
-			continue
-		}
-		for _, v := range d.Program.Versions {
-			for _, p := range v.Procs {
-				switch g := r.rename(p.Name); {
-				case g != "":
-					n.proc[p] = g
-				case long[d]:
-					n.proc[p] = n.vers[v] + short[p]
-				default:
-					n.proc[p] = "Proc" + short[p]
-				}
-			}
+		for i, v := range byNumber(d.Program.Versions) {
+			n.addVersion(r, d, v, i == 0, taken)
 		}
 	}
 }
 
-func (n *names) addVersions(r *renamer, d *ir.Decl) {
-	names := make([]string, len(d.Program.Versions))
-	for i, v := range d.Program.Versions {
-		names[i] = r.strip(v.Name)
+// byNumber returns versions in the order of their numbers.
+func byNumber(versions []*ir.Version) []*ir.Version {
+	out := slices.Clone(versions)
+	slices.SortStableFunc(out, func(a, b *ir.Version) int { return cmp.Compare(a.Number, b.Number) })
+	return out
+}
+
+// addVersion names the procedures of version v: after Proc those of the lowest version of
+// a program, if no program before has one of the names, others after their version.
+func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, taken map[string]bool) {
+	xdr := make([]string, len(v.Procs))
+	for i, p := range v.Procs {
+		xdr[i] = r.strip(p.Name)
 	}
-	for i, ws := range own(r.called(d.Name), names) {
-		v := d.Program.Versions[i]
-		if n.vers[v] = r.rename(v.Name); n.vers[v] == "" {
-			n.vers[v] = n.decl[d] + camelWords(ws)
+	short := own(r.called(d.Name), xdr)
+	prefix := n.vers[v]
+	if lowest && !slices.ContainsFunc(short, func(ws []string) bool { return taken[camelWords(ws)] }) {
+		prefix = "Proc"
+	}
+	for i, p := range v.Procs {
+		g := camelWords(short[i])
+		if lowest {
+			taken[g] = true
 		}
+		n.proc[p] = r.part(p.Name, d.Name+"."+v.Name+"."+p.Name, p.Pos, prefix+g)
 	}
+}
+
+// addVersions names the versions of program d: without the words that the program's name
+// begins with, unless a lower version has that name.
+func (n *names) addVersions(r *renamer, d *ir.Decl) {
+	used := map[string]bool{}
+	for _, v := range byNumber(d.Program.Versions) {
+		ws := own(r.called(d.Name), []string{r.strip(v.Name)})[0]
+		if used[strings.ToLower(camelWords(ws))] {
+			ws = words(r.strip(v.Name))
+		}
+		used[strings.ToLower(camelWords(ws))] = true
+		n.vers[v] = r.part(v.Name, d.Name+"."+v.Name, v.Pos, n.decl[d]+camelWords(ws))
+	}
+}
+
+// part takes the Go name of a version or procedure: that which the sidecar has for its
+// path, else for its name alone, else usual.
+func (r *renamer) part(xdr, path string, pos source.Span, usual string) string {
+	g := cmp.Or(r.rename(path), r.rename(xdr), usual)
+	if r.has(g) {
+		r.clash(xdr, path, g, r.used[g], pos)
+	}
+	r.used[g] = pos
+	return g
 }

@@ -14,8 +14,8 @@ import (
 func TestRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ x, bind, want string }{
 		"procedure and type": {
-			"struct p_v_do { int a; }; program P { version V { void DO(void) = 1; } = 1; version W { void DO(void) = 1; } = 2; } = 77;",
-			"", "the Go name PVDo is made twice",
+			"struct p_w_do { int a; }; program P { version V { void DO(void) = 1; } = 1; version W { void DO(void) = 1; } = 2; } = 77;",
+			"", "DO becomes PWDo in Go, which is taken",
 		},
 		"site and type": {
 			"struct a { opaque data<>; }; struct site_a_data { int x; }; program P { version V { void DO(a) = 1; } = 1; } = 77;",

@@ -166,7 +166,7 @@ func (g *gen) steps(t *ir.Type) int {
 		case ir.Enum:
 			return 1
 		case ir.Typedef:
-			return g.steps(t.Ref.Type)
+			return g.steps(t.Underlying())
 		case ir.Struct:
 			if t.Ref.List != nil || t.Ref.Recursive {
 				return -1
@@ -251,7 +251,7 @@ func (g *gen) weight(t *ir.Type) int {
 		}
 		return 4 + g.weight(t.Elem)
 	case ir.ListOf, ir.ListHead:
-		return 4 + g.fieldsWeight(t.Ref.List.Elem)
+		return 4 + g.declWeight(t.Ref)
 	case ir.Optional:
 		return 2 + g.weight(t.Elem)
 	}
@@ -262,7 +262,7 @@ func (g *gen) declWeight(d *ir.Decl) int {
 	if n, ok := g.weights[d]; ok {
 		return n
 	}
-	n := g.sumWeight(d)
+	n := min(g.sumWeight(d), never) // structs that hold two of another double it at each level
 	g.weights[d] = n
 	return n
 }

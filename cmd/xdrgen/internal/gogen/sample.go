@@ -15,7 +15,7 @@ import (
 type wirer struct {
 	r    *rand.Rand
 	c    bool // for C: strings are letters, numbers fit a char
-	deep int  // how many levels of optional, list and array may still open
+	deep int  // how many levels of optional, list, array and recursive arm may still open
 }
 
 // largeWire is the length that random encodings are kept near.
@@ -133,7 +133,8 @@ func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
 	for len(a.Labels) == 0 && !ok { // a default arm that nothing selects
 		a = d.Arms[w.r.IntN(len(d.Arms))]
 	}
-	if armMin(a) > largeWire || len(b) > largeWire {
+	inner := a.Field != nil && holdsRecursive(a.Field.Type)
+	if armMin(a) > largeWire || len(b) > largeWire || inner && w.deep <= 0 {
 		for _, other := range d.Arms {
 			if armMin(other) < armMin(a) && (len(other.Labels) > 0 || ok) {
 				a = other
@@ -147,7 +148,14 @@ func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
 	if a.Field == nil {
 		return b
 	}
-	return w.typ(b, a.Field.Type)
+	levels := 0
+	if inner {
+		levels = 1
+	}
+	w.deep -= levels
+	b = w.typ(b, a.Field.Type)
+	w.deep += levels
+	return b
 }
 
 // armMin is how many bytes arm a takes at least.

@@ -149,14 +149,13 @@ func (w *scan) value(t *ir.Type, end jen.Code) *jen.Statement {
 	case elem.Underlying().Kind == ir.Ref && hasView(elem.Underlying().Ref):
 		return w.g.viewName(elem.Underlying().Ref).Call(bytes)
 	}
-	return w.g.viewValue(elem, "b", id("from"))
+	return w.g.viewValue(elem, "b", variable("from"))
 }
 
 // windowed is the element of size bytes at the front of the window w.
 func (w *scan) windowed(t *ir.Type, size int) *jen.Statement {
-	zero := func() *jen.Statement { return jen.Lit(0) }
 	if elem := elemOf(t); elem != nil {
-		return w.g.viewValue(elem, "w", zero)
+		return w.g.viewValue(elem, "w", position{})
 	}
-	return w.g.viewName(t.Ref).Call(part("w", zero, size))
+	return w.g.viewName(t.Ref).Call(part("w", position{}, size))
 }

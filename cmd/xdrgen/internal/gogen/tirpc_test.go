@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 // explained are the differences to C from rpcgen and libtirpc that are known, by
@@ -63,13 +64,9 @@ func needC(t *testing.T) {
 		t.Skip("compiles C for each file")
 	}
 	for _, tool := range []string{"rpcgen", "gcc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("no %s: install rpcsvc-proto, gcc and libtirpc-dev to compare with C", tool)
-		}
+		witness.Program(t, tool)
 	}
-	if _, err := os.Stat("/usr/include/tirpc/rpc/xdr.h"); err != nil {
-		t.Skip("no libtirpc: install libtirpc-dev to compare with C")
-	}
+	witness.Libtirpc(t)
 }
 
 // againstC compares what both sides make of files, of which at least some are for C.

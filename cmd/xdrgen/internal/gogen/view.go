@@ -42,7 +42,7 @@ func (g *gen) view(d *ir.Decl) {
 			// In the iterator, so that the method can be inlined.
 			body = []jen.Code{jen.Return(g.viewSeq(u, "v", at))}
 		} else {
-			body = append(at.code(), g.viewReturn(f.Type, at.x)...)
+			body = append(at.code(), g.viewReturn(f.Type, at.position())...)
 		}
 		g.viewMethod(d, f, "reads field "+f.Name+".", g.viewResult(f.Type), body)
 		g.pass(&at, f.Type)
@@ -51,24 +51,15 @@ func (g *gen) view(d *ir.Decl) {
 
 func (g *gen) viewUnion(d *ir.Decl) {
 	disc := g.names.field[d.Disc]
-	g.viewMethod(d, d.Disc, "reads the discriminant.", g.viewResult(d.Disc.Type), g.viewReturn(d.Disc.Type, offset{}.x))
-	after := offset{fixed: 4}
+	g.viewMethod(d, d.Disc, "reads the discriminant.", g.viewResult(d.Disc.Type), g.viewReturn(d.Disc.Type, position{}))
+	after := position{n: 4}
 	for _, a := range d.Arms {
 		if a.Field == nil {
 			continue
 		}
-		value := jen.Return(g.viewValue(a.Field.Type, "v", after.x), jen.True())
+		value := jen.Return(g.viewValue(a.Field.Type, "v", after), jen.True())
 		none := jen.Return(jen.Id("x"), jen.False())
-		var mine, others []jen.Code
-		for _, b := range d.Arms {
-			for _, l := range b.Labels {
-				if a == b {
-					mine = append(mine, g.label(d, l))
-				} else {
-					others = append(others, g.label(d, l))
-				}
-			}
-		}
+		mine, others := g.caseLabels(d, a)
 		kind := jen.Switch(jen.Id("v").Dot(disc).Call())
 		body := []jen.Code{kind.Clone().Block(jen.Case(mine...).Block(value)), none}
 		if a.Default {
@@ -80,6 +71,25 @@ func (g *gen) viewUnion(d *ir.Decl) {
 		g.viewMethod(d, a.Field, "reads the arm that is there if "+disc+" is "+g.labelText(d, a)+".",
 			jen.Params(jen.Id("x").Add(g.viewType(a.Field.Type)), jen.Id("ok").Bool()), body)
 	}
+}
+
+// caseLabels returns the labels of arm a, and if it is the default arm, those of the others.
+func (g *gen) caseLabels(d *ir.Decl, a *ir.Arm) (mine, others []jen.Code) {
+	for _, l := range a.Labels {
+		mine = append(mine, g.label(d, l))
+	}
+	if !a.Default {
+		return mine, nil
+	}
+	for _, b := range d.Arms {
+		if b == a {
+			continue
+		}
+		for _, l := range b.Labels {
+			others = append(others, g.label(d, l))
+		}
+	}
+	return mine, others
 }
 
 func (g *gen) viewMethod(d *ir.Decl, f *ir.Field, what string, result *jen.Statement, body []jen.Code) {
@@ -97,14 +107,14 @@ func (g *gen) viewResult(t *ir.Type) *jen.Statement {
 }
 
 // viewReturn returns the value of type t at offset at.
-func (g *gen) viewReturn(t *ir.Type, at expr) []jen.Code {
+func (g *gen) viewReturn(t *ir.Type, at position) []jen.Code {
 	u := t.Underlying()
 	if u.Kind != ir.Optional {
 		return []jen.Code{jen.Return(g.viewValue(t, "v", at))}
 	}
 	return []jen.Code{
-		jen.If(jen.Qual(xdrPath, "Uint32").Call(jen.Id("v"), at()).Op("==").Lit(0)).Block(jen.Return(jen.Id("x"), jen.False())),
-		jen.Return(g.viewValue(u.Elem, "v", plus(at, 4)), jen.True()),
+		jen.If(jen.Qual(xdrPath, "Uint32").Call(jen.Id("v"), at.expr()).Op("==").Lit(0)).Block(jen.Return(jen.Id("x"), jen.False())),
+		jen.Return(g.viewValue(u.Elem, "v", at.plus(4)), jen.True()),
 	}
 }
 
@@ -138,10 +148,10 @@ func (g *gen) viewName(d *ir.Decl) *jen.Statement {
 }
 
 // viewValue is the value of type t at offset at of the variable buf.
-func (g *gen) viewValue(t *ir.Type, buf string, at expr) *jen.Statement {
+func (g *gen) viewValue(t *ir.Type, buf string, at position) *jen.Statement {
 	t = resolve(t)
 	u := t.Underlying()
-	read := func(name string) *jen.Statement { return jen.Qual(xdrPath, name).Call(jen.Id(buf), at()) }
+	read := func(name string) *jen.Statement { return jen.Qual(xdrPath, name).Call(jen.Id(buf), at.expr()) }
 	as := func(x *jen.Statement) *jen.Statement { return g.goType(t).Call(x) }
 	switch u.Kind {
 	case ir.Bool:
@@ -169,7 +179,7 @@ func (g *gen) viewValue(t *ir.Type, buf string, at expr) *jen.Statement {
 	case ir.Double:
 		return as(jen.Qual("math", "Float64frombits").Call(read("Uint64")))
 	case ir.Quad, ir.FixedOpaque:
-		return as(jen.Id(buf).Index(at().Op(":")))
+		return as(jen.Id(buf).Index(at.expr().Op(":")))
 	case ir.Opaque:
 		if t.Kind == ir.Opaque {
 			return read("ViewOpaque")
@@ -178,10 +188,10 @@ func (g *gen) viewValue(t *ir.Type, buf string, at expr) *jen.Statement {
 	case ir.String:
 		return as(read("ViewOpaque"))
 	case ir.Optional:
-		return jen.Qual(xdrPath, "ViewOptional").Call(jen.Id(buf), at(),
-			jen.Func().Params(jen.Id("off").Int()).Add(g.viewType(u.Elem)).Block(jen.Return(g.viewValue(u.Elem, buf, id("off")))))
+		return jen.Qual(xdrPath, "ViewOptional").Call(jen.Id(buf), at.expr(),
+			jen.Func().Params(jen.Id("off").Int()).Add(g.viewType(u.Elem)).Block(jen.Return(g.viewValue(u.Elem, buf, variable("off")))))
 	case ir.FixedArray, ir.Array, ir.ListOf, ir.ListHead:
-		return g.viewSeq(u, buf, offset{steps: []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Add(at()) }}})
+		return g.viewSeq(u, buf, offset{steps: []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Add(at.expr()) }}})
 	}
 	if u.Ref.Kind == ir.Enum {
 		return as(read("Uint32"))
@@ -189,14 +199,14 @@ func (g *gen) viewValue(t *ir.Type, buf string, at expr) *jen.Statement {
 	if t.Size.Fixed() {
 		return g.viewName(u.Ref).Call(part(buf, at, fixedLen(t)))
 	}
-	return g.viewName(u.Ref).Call(jen.Id(buf).Index(at().Op(":")))
+	return g.viewName(u.Ref).Call(jen.Id(buf).Index(at.expr().Op(":")))
 }
 
 // part is the n bytes at offset at of the variable buf: the compiler then knows
 // that what is read of them is there.
-func part(buf string, at expr, n int) *jen.Statement {
-	end := plus(at, n)
-	return jen.Id(buf).Index(at().Op(":").Add(end()).Op(":").Add(end()))
+func part(buf string, at position, n int) *jen.Statement {
+	end := at.plus(n)
+	return jen.Id(buf).Index(at.expr().Op(":").Add(end.expr()).Op(":").Add(end.expr()))
 }
 
 func isSeq(t *ir.Type) bool {
@@ -213,15 +223,15 @@ func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
 	if elem != nil && elem.Size.Fixed() && fixedLen(elem) > 0 {
 		return g.viewFixed(t, buf, at)
 	}
-	value := func() *jen.Statement { return g.viewValue(elem, buf, id("off")) }
+	value := func() *jen.Statement { return g.viewValue(elem, buf, variable("off")) }
 	typ := func() *jen.Statement { return g.viewType(elem) }
-	skip := func() *jen.Statement { return g.skip(elem, buf, id("off")) }
+	skip := func() *jen.Statement { return g.skip(elem, buf, variable("off")).expr() }
 	if t.Kind == ir.ListOf || t.Kind == ir.ListHead {
 		elem = listElem(t.Ref)
 		if elem == nil {
 			value = func() *jen.Statement { return g.viewName(t.Ref).Call(jen.Id(buf).Index(jen.Id("off").Op(":"))) }
 			typ = func() *jen.Statement { return g.viewName(t.Ref) }
-			skip = func() *jen.Statement { return g.skipDecl(t.Ref, buf, id("off")) }
+			skip = func() *jen.Statement { return g.skipDecl(t.Ref, buf, variable("off")).expr() }
 		}
 	}
 	yield := jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), value())).Block(jen.Return())
@@ -259,10 +269,10 @@ func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
 // viewFixed is an iterator over the elements of an array that all have one size.
 func (g *gen) viewFixed(t *ir.Type, buf string, at offset) *jen.Statement {
 	size, code := fixedLen(t.Elem), at.code()
-	from, n := at.x, expr(func() *jen.Statement { return jen.Lit(int(t.Len)) })
+	from, n := at.position(), expr(func() *jen.Statement { return jen.Lit(int(t.Len)) })
 	if t.Kind == ir.Array {
-		code = append(code, jen.Id("n").Op(":=").Int().Call(jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), at.x())))
-		from, n = plus(at.x, 4), id("n")
+		code = append(code, jen.Id("n").Op(":=").Int().Call(jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), from.expr())))
+		from, n = from.plus(4), id("n")
 	}
 	times := func(x expr) *jen.Statement {
 		if size == 1 {
@@ -270,9 +280,9 @@ func (g *gen) viewFixed(t *ir.Type, buf string, at offset) *jen.Statement {
 		}
 		return jen.Lit(size).Op("*").Add(x())
 	}
-	value := g.viewValue(t.Elem, "s", func() *jen.Statement { return times(id("i")) })
+	value := g.viewValue(t.Elem, "s", position{x: func() *jen.Statement { return times(id("i")) }})
 	code = append(code,
-		jen.Id("s").Op(":=").Id(buf).Index(from().Op(":").Add(from()).Op("+").Add(times(n))),
+		jen.Id("s").Op(":=").Id(buf).Index(from.expr().Op(":").Add(from.expr()).Op("+").Add(times(n))),
 		jen.For(jen.Id("i").Op(":=").Range().Add(n())).Block(
 			jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), value)).Block(jen.Return())),
 	)
@@ -287,14 +297,15 @@ type offset struct {
 	ways  int               // methods made by shorten
 }
 
-func (o offset) x() *jen.Statement {
-	switch {
-	case o.steps == nil:
-		return jen.Lit(o.fixed)
-	case o.fixed == 0:
-		return jen.Id("off")
+func (o offset) position() position {
+	if o.steps == nil {
+		return position{n: o.fixed}
 	}
-	return jen.Id("off").Op("+").Lit(o.fixed)
+	off := variable("off")
+	if o.fixed == 0 {
+		return off
+	}
+	return off.plus(o.fixed)
 }
 
 // code computes the variable.
@@ -316,7 +327,7 @@ func (g *gen) pass(o *offset, t *ir.Type) {
 	if o.steps == nil {
 		op = ":="
 	}
-	step := func() jen.Code { return jen.Id("off").Op(op).Add(g.skip(t, "v", from.x)) }
+	step := func() jen.Code { return jen.Id("off").Op(op).Add(g.skip(t, "v", from.position()).expr()) }
 	o.steps = append(o.steps[:len(o.steps):len(o.steps)], step)
 	o.fixed = 0
 }
@@ -335,78 +346,4 @@ func (g *gen) shorten(d *ir.Decl, o *offset) {
 	g.v.Commentf("// %s is the offset after the first fields.", name)
 	g.v.Func().Params(jen.Id("v").Id(g.names.view[d])).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
 	o.steps = []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Id("v").Dot(name).Call() }}
-}
-
-// plus is the expression x + n, a number where x is one.
-func plus(x expr, n int) expr {
-	return func() *jen.Statement {
-		if k, err := strconv.Atoi(x().GoString()); err == nil {
-			return jen.Lit(k + n)
-		}
-		return x().Op("+").Lit(n)
-	}
-}
-
-// skip is the offset after the value of type t at offset at.
-func (g *gen) skip(t *ir.Type, buf string, at expr) *jen.Statement {
-	if t.Size.Fixed() {
-		return plus(at, fixedLen(t))()
-	}
-	u := t.Underlying()
-	over := func(t *ir.Type) *jen.Statement {
-		return jen.Func().Params(jen.Id("off").Int()).Int().Block(jen.Return(g.skip(t, buf, id("off"))))
-	}
-	call := func(name string, more ...jen.Code) *jen.Statement {
-		return jen.Qual(xdrPath, name).Call(append([]jen.Code{jen.Id(buf), at()}, more...)...)
-	}
-	if t.Kind == ir.Ref && g.deep(t) {
-		return g.skipDecl(named(t.Ref), buf, at)
-	}
-	switch u.Kind {
-	case ir.Opaque, ir.String:
-		return call("SkipOpaque")
-	case ir.FixedArray:
-		return jen.Qual(xdrPath, "SkipElements").Call(at(), jen.Lit(int(u.Len)), over(u.Elem))
-	case ir.Array:
-		if u.Elem.Size.Fixed() {
-			return call("SkipFixed", jen.Lit(fixedLen(u.Elem)))
-		}
-		return call("SkipArray", over(u.Elem))
-	case ir.Optional:
-		return call("SkipOptional", over(u.Elem))
-	case ir.ListOf, ir.ListHead:
-		elem := func(at expr) *jen.Statement { return g.skipDecl(u.Ref, buf, at) }
-		if e := listElem(u.Ref); e != nil {
-			elem = func(at expr) *jen.Statement { return g.skip(e, buf, at) }
-		}
-		each := jen.Func().Params(jen.Id("off").Int()).Int().Block(jen.Return(elem(id("off"))))
-		if u.Kind == ir.ListHead {
-			return jen.Qual(xdrPath, "SkipList").Call(jen.Id(buf), elem(at), each)
-		}
-		return call("SkipList", each)
-	}
-	if d := u.Ref; d.Kind == ir.Struct && d.List == nil && !d.Recursive && variable(d) <= 2 && g.declWeight(d) <= onceLimit {
-		for _, f := range d.Fields {
-			from := at
-			at = func() *jen.Statement { return g.skip(f.Type, buf, from) }
-		}
-		return at()
-	}
-	return g.skipDecl(u.Ref, buf, at)
-}
-
-// variable is how many fields of struct d have no fixed size.
-func variable(d *ir.Decl) (n int) {
-	for _, f := range d.Fields {
-		if !f.Type.Size.Fixed() {
-			n++
-		}
-	}
-	return n
-}
-
-// skipDecl is skip by the type's own check-only reader.
-func (g *gen) skipDecl(d *ir.Decl, buf string, at expr) *jen.Statement {
-	return jen.Qual(xdrPath, "Skip").Call(
-		jen.Parens(jen.Op("*").Add(g.declType(d))).Call(jen.Nil()).Dot("SkipXDR").Call(jen.Nil(), jen.Id(buf), at()))
 }

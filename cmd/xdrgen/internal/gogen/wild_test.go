@@ -190,9 +190,9 @@ func (w *wilder) recursive() {
 	name := w.name("r")
 	body, size := w.fields(w.IntN(3))
 	self := w.self(name)
-	way := w.IntN(5)
-	if way == 4 && w.c {
-		way = 0 // C would know the union as a struct
+	way := w.IntN(7)
+	if way >= 4 && w.c {
+		way = 0 // C would know the union as a struct, and one that holds itself not at all
 	}
 	switch way {
 	case 0:
@@ -205,6 +205,10 @@ func (w *wilder) recursive() {
 		arm := w.name("s")
 		fmt.Fprintf(&w.text, "struct %s {\n%s\t%s *rest;\n};\n", arm, body, name)
 		w.declare(name, 4, "union %s switch (int d) {\ncase 1:\n\t%s item;\ndefault:\n\tvoid;\n};\n", name, arm)
+	case 5: // by value, where an arm ends it
+		w.declare(name, 4, "union %s switch (bool more) {\ncase TRUE:\n\tstruct {\n%s\t%s next;\n\t} item;\ncase FALSE:\n\tvoid;\n};\n", name, body, self)
+	case 6:
+		w.declare(name, 8, "union %s switch (int d) {\ncase 1:\n\t%s both[2];\ncase 2:\n\t%s one;\ndefault:\n\tint leaf;\n};\n", name, self, self)
 	default:
 		kids := w.name("k")
 		w.declare(name, size+4, "typedef struct %s %s<%s>;\nstruct %s {\n%s\t%s kids;\n};\n", name, kids, pick(w, "", "FEW"), name, body, kids)

@@ -30,11 +30,14 @@ type Rename struct {
 // CodePoint ties a number of an open code space to the type that it carries.
 type CodePoint struct {
 	Pos   source.Span
-	Space string // "header-type", "property", "error", "operation"
+	Space string // "header-type", "flag", "property", "characteristic", "error", "operation"
 	Const string // XDR name of the constant that holds the number
 	Value uint32 // resolved by sema
 	Type  string // XDR name; empty for void
 	Decl  *Decl  // resolved by sema; nil for void
+
+	Flags []string // of a header type: XDR names of the flags that it may have
+	Mask  uint32   // resolved by sema: their bits
 }
 
 // DDPBinding names one item that an upper-layer binding lets travel by direct

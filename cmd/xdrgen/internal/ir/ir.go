@@ -69,6 +69,7 @@ type Decl struct {
 	Disc    *Field    // Union: the discriminant (Bool, Int, Uint or Enum underneath)
 	Arms    []*Arm    // Union: in source order, the default arm where it stood
 	Type    *Type     // Typedef
+	Base    *Type     // Typedef: what it and the typedefs under it end in; nil while that is not known
 	Program *Prog     // Program
 
 	List      *List  // Struct that is a linked list node; nil otherwise
@@ -177,6 +178,7 @@ type Type struct {
 	Bounded bool   // Opaque, String, Array: Max counts; otherwise 2^32-1
 	Max     uint64
 	LenText string // the bound as written, where it was a name
+	CName   string // the C type of fewer than 32 bits that an Int or Uint is written as: "short"; else empty
 	Size    Size
 }
 
@@ -228,6 +230,9 @@ type Proc struct {
 // Ref to a typedef.
 func (t *Type) Underlying() *Type {
 	for t.Kind == Ref && t.Ref.Kind == Typedef {
+		if t.Ref.Base != nil {
+			return t.Ref.Base
+		}
 		t = t.Ref.Type
 	}
 	return t

@@ -3,7 +3,7 @@ package sema
 import (
 	"errors"
 	"io/fs"
-	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,22 +15,63 @@ import (
 )
 
 // loadBind reads the unit's sidecar and what it imports. The default place is
-// <file>.bind for a unit of one file, else <folder>/<folder name>.bind.
+// <file>.bind for a unit of one file, else <folder>/<folder name>.bind. Where one file is
+// given of a folder that has more, folderBind looks at the latter when it is known which of
+// them that file includes.
 func (c *compiler) loadBind(u *unit, files []string) error {
 	u.bind = &ir.Bind{}
 	dir := filepath.Dir(files[0])
-	var places []string
+	folder := filepath.Join(dir, u.name+".bind")
 	switch {
 	case u.imp == nil && c.o.BindFile != "":
-		places = []string{c.o.BindFile}
+		return c.readBind(u, c.o.BindFile)
 	case u.imp == nil && len(files) == 1:
-		places = append(places, strings.TrimSuffix(files[0], ".x")+".bind")
-		fallthrough
-	default:
-		places = append(places, filepath.Join(dir, u.name+".bind"))
+		own := strings.TrimSuffix(files[0], ".x") + ".bind"
+		if c.wholeFolder(u) {
+			return c.readBind(u, own, folder)
+		}
+		return c.readBind(u, own)
 	}
+	return c.readBind(u, folder)
+}
+
+// wholeFolder reports whether all .x files of the unit's folder belong to it.
+func (c *compiler) wholeFolder(u *unit) bool {
+	entries, err := c.o.FS.ReadDir(u.dir)
+	if err != nil {
+		return true
+	}
+	return !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return strings.HasSuffix(e.Name(), ".x") && !e.IsDir() && !u.have[filepath.Join(u.dir, e.Name())]
+	})
+}
+
+// folderBind reads the sidecar of the folder for one file that includes all others. That
+// of a folder with further files belongs to another unit: it is not used, and a warning
+// says so.
+func (c *compiler) folderBind(u *unit) error {
+	file := c.o.Files[0]
+	folder := filepath.Join(filepath.Dir(file), u.name+".bind")
+	if len(c.o.Files) > 1 || c.o.BindFile != "" || u.bind.File != "" || !c.isFile(filepath.Join(u.dir, u.name+".bind")) {
+		return nil
+	}
+	if c.wholeFolder(u) {
+		return c.readBind(u, folder)
+	}
+	own := strings.TrimSuffix(filepath.Base(file), ".x") + ".bind"
+	c.report(diag.New(diag.BindOfFolder, source.Span{File: u.files[0].Source}, "%s.bind is the sidecar of all files of its folder: not used for %s alone", u.name, u.files[0].Source.Base()).
+		Helpf("give all files of the folder, or the flag -bind %s, or a sidecar %s of its own", filepath.ToSlash(folder), own))
+	return nil
+}
+
+// readBind reads the first of the places that there is.
+func (c *compiler) readBind(u *unit, places ...string) error {
 	for _, name := range places {
-		text, err := c.o.FS.ReadFile(name)
+		read := c.found
+		if name == c.o.BindFile {
+			read = c.o.FS.ReadFile
+		}
+		text, err := read(name)
 		if errors.Is(err, fs.ErrNotExist) && name != c.o.BindFile {
 			continue
 		}
@@ -66,13 +107,13 @@ func (c *compiler) resolveBind(u *unit) {
 	}
 	for _, r := range u.bind.Renames {
 		if !names.set[r.XDR] {
-			c.report(names.nearest(diag.New(diag.BindUnknownName, r.Pos, "the unit has no %s to rename", r.XDR), r.XDR))
+			c.report(c.nearestName(names, diag.New(diag.BindUnknownName, r.Pos, "the unit has no %s to rename", r.XDR), r.XDR))
 		}
 	}
 	for _, w := range u.open {
 		s := u.scope[w.Text]
 		if s == nil || s.member != nil || s.decl.Kind != ir.Enum {
-			c.report(names.nearest(diag.New(diag.BindUnknownName, w.Pos, "the unit has no enum %s", w.Text), w.Text))
+			c.report(c.nearestName(names, diag.New(diag.BindUnknownName, w.Pos, "the unit has no enum %s", w.Text), w.Text))
 			continue
 		}
 		s.decl.Open = true
@@ -83,52 +124,16 @@ func (c *compiler) resolveBind(u *unit) {
 	}
 }
 
-// resolveCodes binds code points: a constant with a 32-bit number, and a type.
-func (c *compiler) resolveCodes(u *unit) {
-	type key struct {
-		space string
-		value uint32
-	}
-	seen := map[key]source.Span{}
-	for i := range u.bind.Codes {
-		p := &u.bind.Codes[i]
-		s := u.lookup(p.Const)
-		switch {
-		case s == nil || !s.isConst():
-			c.report(c.suggest(u, diag.New(diag.BindUnknownName, p.Pos, "no constant %s", p.Const), p.Const, (*symbol).isConst))
-			continue
-		case s.value.Neg || s.value.Abs > math.MaxUint32:
-			c.report(diag.New(diag.BindCode, p.Pos, "%s is %s, expected a value from 0 to 4294967295", p.Const, show(s.value)).With(s.span, "declared here"))
-			continue
-		}
-		p.Value = uint32(s.value.Abs)
-		k := key{p.Space, p.Value}
-		if at, dup := seen[k]; dup {
-			c.report(diag.New(diag.BindDuplicate, p.Pos, "second %s with the number %d", p.Space, p.Value).With(at, "the first is here"))
-		}
-		seen[k] = p.Pos
-		if p.Type == "" {
-			continue
-		}
-		t := u.lookup(p.Type)
-		if t == nil || !t.isType() {
-			c.report(c.suggest(u, diag.New(diag.BindUnknownName, p.Pos, "no type %s", p.Type), p.Type, (*symbol).isType))
-			continue
-		}
-		p.Decl = t.decl
-	}
-}
-
 // bindNames are the names that a sidecar can speak of.
 type bindNames struct {
 	set   map[string]bool // names, and struct.field
-	plain map[string]bool // names alone, of fields too
+	plain []string        // names alone, of fields too, sorted
 }
 
 func (u *unit) bindNames() bindNames {
-	n := bindNames{map[string]bool{}, map[string]bool{}}
+	n := bindNames{set: map[string]bool{}}
 	put := func(owner, name string) {
-		n.plain[name] = true
+		n.plain = append(n.plain, name)
 		if owner != "" {
 			name = owner + "." + name
 		}
@@ -154,24 +159,27 @@ func (u *unit) bindNames() bindNames {
 		}
 		for _, v := range d.Program.Versions {
 			put("", v.Name)
+			n.set[d.Name+"."+v.Name] = true
 			for _, p := range v.Procs {
 				put("", p.Name)
+				n.set[d.Name+"."+v.Name+"."+p.Name] = true
 			}
 		}
 	}
+	slices.Sort(n.plain)
 	return n
 }
 
 func (n bindNames) hasPrefix(text string) bool {
-	for name := range n.plain {
-		if strings.HasPrefix(name, text) {
-			return true
-		}
-	}
-	return false
+	i, _ := slices.BinarySearch(n.plain, text)
+	return i < len(n.plain) && strings.HasPrefix(n.plain[i], text)
 }
 
-func (n bindNames) nearest(d diag.Diagnostic, name string) diag.Diagnostic {
+// nearestName adds the name that may be meant, within maxSuggest.
+func (c *compiler) nearestName(n bindNames, d diag.Diagnostic, name string) diag.Diagnostic {
+	if c.suggested++; c.suggested > maxSuggest {
+		return d
+	}
 	var all []string
 	for k := range n.set {
 		all = append(all, k)

@@ -91,6 +91,9 @@ func (c *compiler) enumValues(u *unit, s *symbol) {
 	unvalued := false
 	for _, m := range s.decl.Members {
 		ms := u.scope[m.Name]
+		if ms.member != m { // the enum is broken, and another definition has the name
+			continue
+		}
 		if ms.from.Value == nil && !s.broken && !unvalued {
 			unvalued = true
 			c.report(diag.New(diag.MemberNoValue, ms.span, "member %s of enum %s has no value", m.Name, s.name))
@@ -138,6 +141,9 @@ func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
 		return constant{Value: b}, true
 	}
 	s := u.lookup(v.Text)
+	if _, numbers := u.numbered(v.Text); len(numbers) > 0 && (s == nil || s.member == nil && s.decl.Kind == ir.Program) {
+		return c.evalNumber(u, v)
+	}
 	if s == nil {
 		if value, ok := c.defined(v.Text); ok {
 			return constant{Value: value}, true

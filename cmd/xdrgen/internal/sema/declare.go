@@ -43,6 +43,7 @@ func (s *symbol) isType() bool {
 
 // declare enters the names of all definitions.
 func (c *compiler) declare(u *unit) {
+	c.rpcWords(u)
 	c.fixReversed(u)
 	for _, f := range u.files {
 		for _, d := range f.Defs {
@@ -84,6 +85,10 @@ func (c *compiler) declareDef(u *unit, d *syntax.Def) {
 		u.strings[d.Name.Name] = d.Name.Span
 		return
 	}
+	if d.Kind == syntax.Enum && d.Name.Name == "bool" {
+		c.languageBool(d)
+		return
+	}
 	decl := &ir.Decl{Kind: declKind(d.Kind), Name: d.Name.Name, Pos: d.Name.Span, Doc: d.Doc, Tail: d.Tail, Import: u.imp}
 	s := &symbol{name: d.Name.Name, span: d.Name.Span, def: d, decl: decl, broken: d.Broken}
 	if !c.enter(u, s) {
@@ -111,12 +116,20 @@ func declKind(k syntax.DefKind) ir.DeclKind {
 
 // enter puts a symbol into the scope, or reports that the name is taken.
 func (c *compiler) enter(u *unit, s *symbol) bool {
-	if _, ok := builtinConst(s.name); ok {
+	if b, ok := builtinConst(s.name); ok {
 		if s.broken {
 			return false
 		}
-		c.report(diag.New(diag.DuplicateName, s.span, "%s is a constant of the language", s.name))
-		return false
+		if !s.restates() {
+			c.report(diag.New(diag.DuplicateName, s.span, "%s is a constant of the language", s.name).Note("its value there is %s", show(b)))
+			return false
+		}
+		d := diag.New(diag.LanguageName, s.span, "%s is declared by the language, with this value", s.name)
+		if s.member == nil {
+			c.report(d)
+			return false
+		}
+		c.report(d.Helpf("use bool in the place of enum %s, or give its members other names; the wire does not change", s.decl.Name))
 	}
 	if old := u.scope[s.name]; old != nil {
 		if s.def != nil && s.def.Macro && old.def != nil && old.def.Macro && s.def.Value.Text == old.def.Value.Text {
@@ -243,15 +256,14 @@ func isWord(name string) bool {
 
 func (c *compiler) turnRound(d *syntax.Def, newName, oldType string) {
 	bounds := ""
+	if d.Decl.Bound != nil {
+		bounds = d.Decl.Bound.Text
+	}
 	switch d.Decl.Shape {
 	case syntax.Fixed:
-		bounds = "[" + d.Decl.Bound.Text + "]"
+		bounds = "[" + bounds + "]"
 	case syntax.Variable:
-		bounds = "<"
-		if d.Decl.Bound != nil {
-			bounds += d.Decl.Bound.Text
-		}
-		bounds += ">"
+		bounds = "<" + bounds + ">"
 	}
 	c.report(diag.New(diag.ReversedTypedef, d.Decl.Span, "typedef has the new name %s before the type %s", newName, oldType).
 		Helpf("write typedef %s %s%s;", oldType, newName, bounds).

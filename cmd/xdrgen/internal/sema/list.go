@@ -1,6 +1,10 @@
 package sema
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import (
+	"slices"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
 
 // findLists finds the structs that are linked list nodes: the last field, and
 // no other, points to the struct itself. References to them become ListOf and
@@ -97,6 +101,23 @@ func eachType(d *ir.Decl, visit func(*ir.Type)) {
 			for _, a := range p.Args {
 				down(a.Type)
 			}
+		}
+	}
+}
+
+// findBases finds what each typedef ends in, so that a chain of typedefs is followed once.
+func findBases(u *unit) {
+	for _, d := range u.decls {
+		var chain []*ir.Decl
+		for d.Kind == ir.Typedef && d.Base == nil {
+			chain = append(chain, d)
+			if d.Type.Kind != ir.Ref {
+				break
+			}
+			d = d.Type.Ref
+		}
+		for _, c := range slices.Backward(chain) {
+			c.Base = c.Type.Underlying()
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -42,10 +43,12 @@ type unit struct {
 	routines map[string]bool // types taken from #define xdr_NAME lines
 	uses     map[string]int  // of undefined names
 
-	strings map[string]source.Span // constants that are strings
-	warned  map[string]bool        // C names that were reported
-	broken  bool
-	partial bool // what it includes is not all there: names may be missing for that
+	strings  map[string]source.Span // constants that are strings
+	warned   map[string]bool        // names that were reported: of C, of RFC 5531, of numbers used as constants
+	numbers  map[string][]rpcNumber // programs, versions and procedures by name
+	counting map[string]bool        // those whose numbers are being computed
+	broken   bool
+	partial  bool // what it includes is not all there: names may be missing for that
 }
 
 // maxInclude limits how deep files include each other.
@@ -55,7 +58,7 @@ func (c *compiler) newUnit(dir string) *unit {
 	u := &unit{
 		name: filepath.Base(dir), dir: dir, have: map[string]bool{}, macros: map[string]string{},
 		scope: map[string]*symbol{}, inner: map[*syntax.Def]*symbol{}, missing: map[string]bool{}, warned: map[string]bool{},
-		routines: map[string]bool{}, strings: map[string]source.Span{},
+		routines: map[string]bool{}, strings: map[string]source.Span{}, counting: map[string]bool{},
 	}
 	for k, v := range c.o.Defines {
 		u.macros[k] = v
@@ -84,7 +87,7 @@ func (c *compiler) loadRoot() (*unit, error) {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
 		u.have[abs] = true
-		f, err := c.read(name, abs)
+		f, err := c.read(name, abs, c.o.FS.ReadFile)
 		if err != nil {
 			return nil, err
 		}
@@ -97,6 +100,9 @@ func (c *compiler) loadRoot() (*unit, error) {
 		parsed := c.parse(u, u.files[i].Source)
 		*u.files[i] = *parsed
 	}
+	if err := c.folderBind(u); err != nil {
+		return nil, err
+	}
 	for _, name := range c.o.Imports {
 		flag := made("<-import>", name)
 		flag.Name = filepath.ToSlash(filepath.Join(filepath.Dir(c.o.Files[0]), flag.Name))
@@ -106,19 +112,22 @@ func (c *compiler) loadRoot() (*unit, error) {
 	return u, nil
 }
 
-// read reads a file and, where there is one, its origin map.
-func (c *compiler) read(name, abs string) (*source.File, error) {
+// found reads a file that the user did not name.
+func (c *compiler) found(name string) ([]byte, error) { return c.readRegular(name, source.MaxSize) }
+
+// read reads a file by text and, where there is one, its origin map.
+func (c *compiler) read(name, abs string, text func(string) ([]byte, error)) (*source.File, error) {
 	if f := c.byPath[abs]; f != nil {
 		return f, nil
 	}
-	text, err := c.o.FS.ReadFile(name)
+	content, err := text(name)
 	if err != nil {
 		return nil, err
 	}
-	f := source.NewFile(filepath.ToSlash(name), text)
+	f := source.NewFile(filepath.ToSlash(name), content)
 	c.byPath[abs] = f
 	c.files = append(c.files, f)
-	if origin, err := c.o.FS.ReadFile(name + ".origin"); err == nil {
+	if origin, err := c.found(name + ".origin"); err == nil {
 		f.Origin, err = source.ParseOrigin(origin)
 		if err != nil {
 			c.report(diag.New(diag.OriginMap, source.Span{File: f}, "%s.origin: %v", f.Base(), err))
@@ -180,8 +189,11 @@ func (c *compiler) include(u *unit, name string, at source.Span) {
 		case u.have[abs]:
 			return
 		case filepath.Dir(abs) == u.dir:
-			f, err := c.read(file, abs)
+			f, err := c.read(file, abs, c.found)
 			if err != nil {
+				if !errors.Is(err, fs.ErrNotExist) {
+					file = err.Error()
+				}
 				break
 			}
 			u.have[abs] = true
@@ -193,7 +205,9 @@ func (c *compiler) include(u *unit, name string, at source.Span) {
 			c.importUnit(u, name, filepath.Dir(file), at)
 			return
 		}
-		tried = append(tried, filepath.ToSlash(file))
+		if name := filepath.ToSlash(file); !slices.Contains(tried, name) {
+			tried = append(tried, name)
+		}
 	}
 	u.partial = true
 	c.report(diag.New(diag.IncludeNotFound, at, "file %s is not found", diag.Quote(name)).Note("looked for %s", strings.Join(tried, ", ")))
@@ -279,7 +293,7 @@ func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
 	sort.Strings(names)
 	for _, name := range names {
 		fileAbs := filepath.Join(abs, filepath.Base(name))
-		f, err := c.read(name, fileAbs)
+		f, err := c.read(name, fileAbs, c.found)
 		if err != nil {
 			c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
 			return nil

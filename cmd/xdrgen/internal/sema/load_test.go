@@ -88,6 +88,22 @@ func TestIncludeDepth(t *testing.T) {
 	}
 }
 
+// TestIncludeDepthLimit holds the limit to the file: as many files below the first as it
+// says, and not one more.
+func TestIncludeDepthLimit(t *testing.T) {
+	for below, want := range map[int][]string{maxInclude: nil, maxInclude + 1: {"include-too-deep"}} {
+		files := map[string]string{}
+		for i := range below {
+			files[fmt.Sprintf("u/f%d.x", i)] = fmt.Sprintf("#include \"f%d.x\"\nconst C%d = 1;\n", i+1, i)
+		}
+		files[fmt.Sprintf("u/f%d.x", below)] = "const LAST = 1;\n"
+		r := compileFiles(t, Options{}, files, "u/f0.x")
+		if diff := cmp.Diff(want, rules(r)); diff != "" {
+			t.Errorf("%d files below the first: %s", below, diff)
+		}
+	}
+}
+
 func TestMutualInclude(t *testing.T) {
 	r := compileFiles(t, Options{}, map[string]string{
 		"u/a.x": "#include \"b.x\"\nstruct a { b *x; };\n",

@@ -82,6 +82,7 @@ type missing struct {
 // missingNames returns them, each once, in order of first use.
 func (c *compiler) missingNames(u *unit) []missing {
 	declared := u.declaredNames()
+	u.numbers = u.rpcNumbers()
 	u.uses = map[string]int{}
 	var out []missing
 	use := func(name string, at source.Span) {
@@ -101,7 +102,8 @@ func (c *compiler) missingNames(u *unit) []missing {
 			}, func(v *syntax.Value) {
 				for _, name := range namesOf(*v) {
 					_, builtin := builtinConst(name)
-					if _, flag := c.o.Defines[name]; !flag && !builtin && u.lookup(name) == nil {
+					_, numbers := u.numbered(name)
+					if _, flag := c.o.Defines[name]; !flag && !builtin && u.lookup(name) == nil && len(numbers) == 0 {
 						use(name, v.Span)
 					}
 				}
@@ -228,7 +230,7 @@ func (c *compiler) readHeader(u *unit, file string, h syntax.Header, names []mis
 		if !c.declares(file, m.name) {
 			continue
 		}
-		f, err := c.read(file, abs)
+		f, err := c.read(file, abs, c.found)
 		if err != nil {
 			return false
 		}
@@ -367,7 +369,8 @@ func (u *unit) usedNames() map[string]bool {
 func (c *compiler) known(u *unit, declared map[string]bool, v syntax.Value) bool {
 	for _, n := range namesOf(v) {
 		_, builtin := builtinConst(n)
-		if _, flag := c.o.Defines[n]; !declared[n] && !flag && !builtin && u.lookup(n) == nil {
+		_, numbers := u.numbered(n)
+		if _, flag := c.o.Defines[n]; !declared[n] && !flag && !builtin && u.lookup(n) == nil && len(numbers) == 0 {
 			return false
 		}
 	}

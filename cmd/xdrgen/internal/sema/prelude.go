@@ -1,6 +1,10 @@
 package sema
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import (
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
 
 // primitive returns the type that words of the language (RFC 4506 §4) or of C
 // stand for. C words are those that real files use undeclared; each is as wide
@@ -38,6 +42,18 @@ func primitive(words string) (kind ir.Kind, plain string, ok bool) {
 		return ir.Uhyper, "unsigned hyper", true
 	}
 	return 0, "", false
+}
+
+// narrow returns the name if it is that of a C type of fewer than 32 bits. Such a value
+// takes 4 bytes on the wire, and all its bits are kept: C truncates it, and for char on
+// some machines extends the sign of what others send without.
+func narrow(words string) string {
+	for _, w := range []string{"char", "short", "int8", "int16"} {
+		if strings.Contains(words, w) {
+			return words
+		}
+	}
+	return ""
 }
 
 // builtinConst returns the constants that the language declares (RFC 4506

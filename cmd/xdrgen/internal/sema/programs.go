@@ -11,9 +11,10 @@ import (
 )
 
 // resolvePrograms resolves RFC 5531 programs: numbers of 32 bits without sign,
-// unique where RFC 5531 §12.3 wants them to be.
+// unique where RFC 5531 §12.3 wants them to be. A program may be written in parts, with
+// versions of their own.
 func (c *compiler) resolvePrograms(u *unit) {
-	numbers := map[uint32]*symbol{}
+	parts := map[uint32][]*symbol{} // by their program's number
 	for _, s := range append([]*symbol(nil), u.syms...) {
 		if s.member != nil || s.decl.Kind != ir.Program {
 			continue
@@ -25,14 +26,28 @@ func (c *compiler) resolvePrograms(u *unit) {
 		}
 		if k, ok := c.uint32Value(u, s.def.Value, diag.ProgramRange, "number of program "+s.name); ok {
 			p.Number = uint32(k.Abs)
-			if old := numbers[p.Number]; old != nil {
-				c.report(diag.New(diag.DuplicateProgram, s.def.Value.Span, "programs %s and %s have the number %d", old.name, s.name, p.Number).
-					With(old.span, "declared here first"))
-			} else {
-				numbers[p.Number] = s
+			c.versions(u, s, p)
+			for _, other := range parts[p.Number] {
+				c.sharedVersion(other, s)
 			}
+			parts[p.Number] = append(parts[p.Number], s)
+			continue
 		}
 		c.versions(u, s, p)
+	}
+}
+
+// sharedVersion reports a version that two programs of one number both have (RFC 5531
+// §12.3): a call could not be told to be for one of them.
+func (c *compiler) sharedVersion(old, s *symbol) {
+	for _, v := range s.decl.Program.Versions {
+		for _, o := range old.decl.Program.Versions {
+			if v.Number == o.Number {
+				c.report(diag.New(diag.DuplicateProgram, v.Pos, "programs %s and %s have the number %d, and both a version %d",
+					old.name, s.name, s.decl.Program.Number, v.Number).With(o.Pos, "the first is here"))
+				return
+			}
+		}
 	}
 }
 

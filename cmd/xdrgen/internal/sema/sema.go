@@ -1,8 +1,6 @@
 package sema
 
 import (
-	"os"
-
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
@@ -21,6 +19,7 @@ type Options struct {
 	BindFile   string            // sidecar; empty for the default place
 	Every      bool              // report each use of a C name and each // comment, not the first only
 	Generate   bool              // Go import paths of imported units are needed
+	untried    bool              // the fixes of findings are not tried
 
 	// Where texts come from; nil for the file system.
 	FS FileSystem
@@ -31,17 +30,6 @@ type Given struct {
 	Name string
 	XDR  string // "opaque<1024>", "unsigned hyper", "struct { int x; }"
 }
-
-// FileSystem is what the compiler reads. Paths are those of package filepath.
-type FileSystem interface {
-	ReadFile(name string) ([]byte, error)
-	ReadDir(name string) ([]os.DirEntry, error)
-}
-
-type osFS struct{}
-
-func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
-func (osFS) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
 
 // Result is what Compile found.
 type Result struct {
@@ -55,7 +43,7 @@ type Result struct {
 // what is wrong with their contents is in the result, sorted by place.
 func Compile(o Options) (*Result, error) {
 	if o.FS == nil {
-		o.FS = osFS{}
+		o.FS = Disk{}
 	}
 	c := &compiler{o: o, parser: syntax.NewParser(), byDir: map[string]*unit{}, byPath: map[string]*source.File{}}
 	u, err := c.loadRoot()
@@ -70,6 +58,9 @@ func Compile(o Options) (*Result, error) {
 	r.Files = c.files
 	diag.Sort(c.diags, c.files)
 	r.Diags = c.diags
+	if !o.untried {
+		r.tryFixes(o)
+	}
 	return r, nil
 }
 
@@ -98,13 +89,14 @@ func (c *compiler) compile(u *unit) {
 	c.resolveTypes(u)
 	c.resolvePrograms(u)
 	c.checkRedeclared(u)
-	c.checkCycles(u)
 	c.checkUnions(u)
+	c.checkNested(u)
+	c.checkCycles(u) // after checkUnions: which arm a union has at hand depends on its cases
 	u.broken = diag.HasErrors(c.diags)
 	if !u.broken {
 		findLists(u)
-		findRecursion(u)
-		sizeUnit(u)
+		findBases(u)
+		sizeUnit(u, findRecursion(u))
 	}
 	c.resolveBind(u)
 }

@@ -2,13 +2,15 @@ package sema
 
 import (
 	"math"
+	"slices"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
 // findRecursion marks the declarations that can be reached from themselves
-// other than along a linked list (Tarjan's strongly connected components).
-func findRecursion(u *unit) {
+// other than along a linked list (Tarjan's strongly connected components). It returns
+// them, those that a declaration refers to before it where that is possible.
+func findRecursion(u *unit) []*ir.Decl {
 	t := tarjan{unit: u, index: map[*ir.Decl]int{}, low: map[*ir.Decl]int{}, on: map[*ir.Decl]bool{}}
 	for _, d := range u.decls {
 		if t.index[d] == 0 {
@@ -20,6 +22,7 @@ func findRecursion(u *unit) {
 			d.NotList = "it refers to itself through another type"
 		}
 	}
+	return slices.DeleteFunc(t.order, func(d *ir.Decl) bool { return !d.Recursive })
 }
 
 type tarjan struct {
@@ -29,6 +32,7 @@ type tarjan struct {
 	low   map[*ir.Decl]int
 	on    map[*ir.Decl]bool
 	stack []*ir.Decl
+	order []*ir.Decl // those that were visited to the end
 }
 
 func (t *tarjan) visit(d *ir.Decl) {
@@ -49,6 +53,7 @@ func (t *tarjan) visit(d *ir.Decl) {
 			t.low[d] = min(t.low[d], t.index[r])
 		}
 	})
+	t.order = append(t.order, d)
 	if t.low[d] != t.index[d] {
 		return
 	}
@@ -77,8 +82,23 @@ func refs(d *ir.Decl, visit func(*ir.Decl)) {
 	})
 }
 
-// sizeUnit computes the wire sizes of all declarations of a unit.
-func sizeUnit(u *unit) {
+// sizeUnit computes the wire sizes of all declarations of a unit. The smallest value of
+// a recursive one is found by rounds: each knows the values of one way more, and the last
+// finds no smaller one. They go through the declarations forward and backward in turn,
+// so that a chain takes a few rounds whichever way it leads.
+func sizeUnit(u *unit, recursive []*ir.Decl) {
+	for _, d := range recursive {
+		d.Size = ir.Size{Min: maxSize, Unbounded: true}
+	}
+	for changed := true; changed; slices.Reverse(recursive) {
+		changed = false
+		s := sizer{done: map[*ir.Decl]bool{}}
+		for _, d := range recursive {
+			if least := s.content(d).Min; least < d.Size.Min {
+				d.Size.Min, changed = least, true
+			}
+		}
+	}
 	s := sizer{done: map[*ir.Decl]bool{}}
 	for _, d := range u.decls {
 		s.decl(d)
@@ -117,15 +137,21 @@ type sizer struct {
 // decl returns the size of a value of d: of a list node, of the list that
 // begins with it.
 func (s *sizer) decl(d *ir.Decl) ir.Size {
-	if s.done[d] || d.Import != nil && d.Size != (ir.Size{}) {
+	if d.Recursive || s.done[d] || d.Import != nil && d.Size != (ir.Size{}) {
 		return d.Size
 	}
-	s.done[d] = true // what holds itself does so behind a count or a presence word, where nobody looks at it
+	s.done[d] = true // of list nodes: a node refers to itself behind a presence word
+	d.Size = s.content(d)
+	return d.Size
+}
+
+// content returns the size of what d is made of.
+func (s *sizer) content(d *ir.Decl) ir.Size {
 	switch d.Kind {
 	case ir.Enum:
-		d.Size = words(1)
+		return words(1)
 	case ir.Typedef:
-		d.Size = s.typ(d.Type)
+		return s.typ(d.Type)
 	case ir.Struct:
 		fields, size := d.Fields, ir.Size{}
 		if d.List != nil {
@@ -134,14 +160,11 @@ func (s *sizer) decl(d *ir.Decl) ir.Size {
 		for _, f := range fields {
 			size = add(size, s.typ(f.Type))
 		}
-		d.Size = size
+		return size
 	case ir.Union:
-		d.Size = s.union(d)
+		return s.union(d)
 	}
-	if d.Recursive {
-		d.Size.Max, d.Size.Unbounded = 0, true
-	}
-	return d.Size
+	return ir.Size{}
 }
 
 // union returns the size of the discriminant and the smallest and largest arm.

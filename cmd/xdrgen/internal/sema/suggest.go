@@ -20,7 +20,11 @@ func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
 	if at, ok := u.declaredForC(t.Name); ok {
 		d = d.With(at, "declared here, for C only")
 	}
-	c.report(c.suggest(u, d, t.Name, (*symbol).isType, "int", "unsigned", "hyper", "bool", "float", "double", "string", "opaque", "struct"))
+	fits := func(s *symbol) bool {
+		return s.isType() && !(s.def != nil && s.def.Kind == syntax.Typedef && s.def.Span.File == t.Span.File &&
+			s.def.Span.Start <= t.Span.Start && t.Span.End <= s.def.Span.End) // not the typedef that uses the name
+	}
+	c.report(c.suggest(u, d, t.Name, fits, "int", "unsigned", "hyper", "bool", "float", "double", "string", "opaque", "struct"))
 }
 
 // undefinedConst reports a name that no declaration makes a constant, once.
@@ -30,7 +34,8 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 	}
 	u.missing[v.Text] = true
 	d := usedTimes(u, diag.New(diag.UndefinedConst, v.Span, "constant %s is not declared", v.Text), v.Text)
-	c.report(c.suggest(u, d, v.Text, (*symbol).isConst, "TRUE", "FALSE"))
+	fits := func(s *symbol) bool { return s.isConst() && s.state != resolving } // not the one that the name defines
+	c.report(c.suggest(u, d, v.Text, fits, "TRUE", "FALSE"))
 }
 
 // usedTimes says how often an undefined name is used, which is reported once.
@@ -218,7 +223,7 @@ func (c *compiler) declares(file, name string) bool {
 			c.others = map[string]map[string]bool{}
 		}
 		c.others[file] = names
-		text, err := c.o.FS.ReadFile(file)
+		text, err := c.readRegular(file, maxOther)
 		if err != nil || len(text) > maxOther {
 			return false
 		}

@@ -1,6 +1,8 @@
 package sema
 
 import (
+	"fmt"
+
 	"math"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
@@ -94,12 +96,27 @@ func (c *compiler) unclosedIn(at source.Span) bool {
 	return false
 }
 
+// pointerHelp says what to write for a declaration with a * and bounds, in which
+// C has an array of pointers and XDR has nothing.
+func pointerHelp(d *syntax.Decl) string {
+	bounds := source.Span{File: d.Span.File, Start: d.Name.Span.End, End: d.Span.End}.Text()
+	name, item := d.Name.Name, d.Type.Name
+	if d.Shape == syntax.Plain {
+		bounds = "<>"
+	}
+	whole := fmt.Sprintf("data that may be absent as a whole: typedef %s %s_data%s; and %[2]s_data *%[2]s", item, name, bounds)
+	if d.Type.Kind == syntax.Opaque || d.Type.Kind == syntax.String || item == "" {
+		return whole
+	}
+	return fmt.Sprintf("an array: %s %s%s; an array of items that may be absent each: typedef %[1]s *%[2]s_item; and %[2]s_item %[2]s%[3]s; %[4]s", item, name, bounds, whole)
+}
+
 // declType resolves the type that a declaration gives its name; nil where it
 // has a fault, which is then reported.
 func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 	t := &ir.Type{Pos: d.Span}
 	if d.Star && (d.Shape != syntax.Plain || d.Type.Kind == syntax.Opaque || d.Type.Kind == syntax.String) {
-		c.report(diag.New(diag.BadOptional, d.Span, "optional data with bounds").Helpf("declare the array with typedef, then write * before its name"))
+		c.report(diag.New(diag.BadOptional, d.Span, "optional data with bounds").Helpf("%s", pointerHelp(d)))
 		return nil
 	}
 	if !c.bound(u, d, t) {
@@ -152,7 +169,7 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 func (c *compiler) bound(u *unit, d *syntax.Decl, t *ir.Type) bool {
 	if d.Bound == nil {
 		t.Max = math.MaxUint32
-		return true
+		return d.Shape != syntax.Fixed // without a length: reported where it was read
 	}
 	k, ok := c.uint32Value(u, *d.Bound, diag.BadBound, "bound")
 	if !ok {
@@ -184,7 +201,7 @@ func (c *compiler) typ(u *unit, t *syntax.Type) *ir.Type {
 		case plain != "":
 			c.cName(u, t, plain)
 		}
-		return &ir.Type{Kind: kind, Pos: t.Span}
+		return &ir.Type{Kind: kind, Pos: t.Span, CName: narrow(t.Name)}
 	case syntax.Named:
 		return c.named(u, t)
 	case syntax.Inline:
@@ -210,7 +227,7 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 	if s == nil {
 		if kind, plain, ok := primitive(t.Name); ok && t.Tag == 0 {
 			c.cName(u, t, plain)
-			return &ir.Type{Kind: kind, Pos: t.Span}
+			return &ir.Type{Kind: kind, Pos: t.Span, CName: narrow(t.Name)}
 		}
 		c.undefinedType(u, t)
 		return nil

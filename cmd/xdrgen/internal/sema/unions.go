@@ -156,7 +156,8 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 // can have (RFC 4506 §6.4 (5)).
 func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl, members memberSet) (ir.Label, bool) {
 	if enum != nil && v.Name && u.lookup(v.Text) == nil {
-		if _, builtin := builtinConst(v.Text); !builtin {
+		_, numbers := u.numbered(v.Text)
+		if _, builtin := builtinConst(v.Text); !builtin && len(numbers) == 0 {
 			if _, given := c.defined(v.Text); !given && !u.missing[v.Text] && !u.partial {
 				u.missing[v.Text] = true
 				c.report(c.notMember(diag.New(diag.UndefinedConst, v.Span, "%s is not declared", v.Text), v.Text, enum))

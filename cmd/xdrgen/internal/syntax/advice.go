@@ -64,6 +64,10 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 		return d.Helpf("put a { after %s, and a } at the end", last.text)
 	case t.is("*") && last.is("struct"):
 		return d.Helpf("declare struct NAME { ... }, and write NAME *field where there is one or none")
+	case expected == "a name" && t.is("(") && last.kind == tIdent && toks[0].is("program"):
+		d.Span = last.span(d.Span.File)
+		d.Message = "procedure " + last.text + " has no type of its result"
+		return d.Helpf("write the type before %s, void where there is no result", last.text)
 	case expected == "a name" && t.is("{") && last.is("version"):
 		return d.Helpf("give the version a name: version NAME { ... } = NUMBER;")
 	case expected == "a name" && (t.is("{") || t.is("switch")):

@@ -3,6 +3,8 @@ package syntax
 import (
 	"sort"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // comment is the extent of one comment, signs included.
@@ -131,7 +133,7 @@ func (s *scanner) isTail(i int) bool {
 // clean returns the lines of a comment without its signs, borders and the
 // empty lines at its ends.
 func (s *scanner) clean(c comment) []string {
-	text := string(s.text[c.start:c.end])
+	text := plain(s.text[c.start:c.end])
 	if t, ok := strings.CutPrefix(text, "//"); ok {
 		return trimLines([]string{strings.TrimSpace(strings.TrimLeft(t, "/"))})
 	}
@@ -147,6 +149,30 @@ func (s *scanner) clean(c comment) []string {
 		lines = append(lines, strings.TrimRight(l, " \t*"))
 	}
 	return trimLines(lines)
+}
+
+// plain returns the text of a comment as other languages can hold it: UTF-8
+// without control characters. A byte that is no UTF-8 is read as ISO 8859-1,
+// which old files are written in.
+func plain(text []byte) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n == 1 {
+			r = rune(text[0])
+		}
+		switch {
+		case r == '\n', r == '\t', r == '\f':
+			b.WriteRune(r)
+		case r == '\r' || r == '\ufeff':
+		case unicode.IsControl(r):
+			b.WriteRune(unicode.ReplacementChar)
+		default:
+			b.WriteRune(r)
+		}
+		text = text[n:]
+	}
+	return b.String()
 }
 
 func trimLines(lines []string) []string {

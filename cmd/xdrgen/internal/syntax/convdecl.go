@@ -159,8 +159,14 @@ func (c *converter) names(d *Decl, list []*gName, typedef bool) Ident {
 	case len(words) > 1:
 		c.broken = true
 		next := c.at(words[1])
-		if isKeyword(words[1].Value) || c.s.f.Position(first.Span.End).Line < next.Position().Line {
-			c.report(missingSemicolon(c.s.f, token{end: first.Span.End, text: first.Name}))
+		onNextLine := c.s.f.Position(first.Span.End).Line < next.Position().Line
+		if isKeyword(words[1].Value) || onNextLine {
+			d := missingSemicolon(c.s.f, token{end: first.Span.End, text: first.Name})
+			if !onNextLine { // it may as well be a word too many
+				d.Fix = nil
+				d = d.Helpf("put a ; here if another declaration begins with %s, or remove a word", words[1].Value)
+			}
+			c.report(d)
 		} else {
 			c.report(diag.New(diag.SyntaxError, next, "found %s, expected ;", diag.Quote(words[1].Value)).
 				Helpf("end what comes before with ;, or remove %s", words[1].Value))

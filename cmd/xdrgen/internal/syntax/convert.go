@@ -128,6 +128,9 @@ func (c *converter) def(g *gDef, whole source.Span) []*Def {
 		d.Name = d.Decl.Name
 		if d.Name.Name == "" && d.Decl.Type.Kind == Inline && d.Decl.Type.Body.Name.Name != "" {
 			d = d.Decl.Type.Body // typedef struct t {...};
+		} else if d.Name.Name == "" && d.Decl.Type.Kind == Void {
+			c.broken = true
+			c.report(diag.New(diag.BadVoid, d.Decl.Type.Span, "typedef of void").Helpf("remove it: void has no value for which a name could stand"))
 		} else if d.Name.Name == "" {
 			c.broken = true
 			c.report(diag.New(diag.SyntaxError, c.at(g.End), "found \";\", expected the new name").
@@ -210,7 +213,13 @@ func (c *converter) enum(g *gEnumBody) *Def {
 		case !last && m.Comma.Value == "":
 			c.broken = true
 			after := c.s.span(end.End, end.End)
-			c.report(diag.New(diag.MissingComma, after, "expected , after %s", diag.Quote(end.Text())).Replace(after, ","))
+			missing := diag.New(diag.MissingComma, after, "expected , after %s", diag.Quote(end.Text()))
+			if next := g.List[i+1]; next.Value != nil {
+				missing = missing.Replace(after, ",")
+			} else { // it may be a member, or a word too many
+				missing = missing.Helpf("put a , here if %s is a member, else remove %[1]s", next.Name.Value)
+			}
+			c.report(missing)
 		}
 		member.Tail = c.s.after(member.Name.Span.Start, end.End)
 		d.Members = append(d.Members, member)

@@ -69,8 +69,15 @@ func (s *scanner) scan() {
 	for _, c := range s.conds {
 		s.report(diag.New(diag.UnbalancedIf, c.at, "%s without #endif", c.word))
 	}
+	nameBool(s.toks)
 	s.toks = s.joinNames(s.joinValues(s.dropMarks(s.dropScopes(s.splitSpaces(s.toks)))))
 }
+
+// dosEnd is the byte that ends a text of DOS; dosBlanks is what follows it at most.
+const (
+	dosEnd    = 0x1a
+	dosBlanks = "\x1a \t\r\n\f\v"
+)
 
 // next lexes one token, comment or line of C.
 func (s *scanner) next() {
@@ -84,7 +91,7 @@ func (s *scanner) next() {
 	case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
 		s.pos++
 		return
-	case c == 0x1a && len(bytes.TrimSpace(s.text[start+1:])) == 0: // how DOS ends a text
+	case c == dosEnd && len(bytes.Trim(s.text[start:], dosBlanks)) == 0:
 		s.pos = len(s.text)
 		return
 	case c == '%' && s.fresh:

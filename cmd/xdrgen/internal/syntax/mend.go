@@ -74,15 +74,41 @@ func mend(s *scanner, toks []token, k int, expected string) (out []token, ok boo
 		}
 		s.report(d.Helpf("did you mean %s?", word))
 		return splice(toks, k, k+1, token{tKeyword, t.start, t.end, word}), true
-	case expected == ">" && t.is("]"), expected == "]" && t.is(">"):
-		s.report(d.Helpf("close with %s what was opened so", expected).Replace(t.span(s.f), expected))
+	case expected == ">" && t.is("]"), expected == "]" && t.is(">"): // no fix: the two mean different bytes
+		s.report(d.Helpf("write < and > for a length up to the bound, [ and ] for exactly that length"))
 		return splice(toks, k, k+1, token{tPunct, t.start, t.end, expected}), true
-	case expected == ":", expected == ">", expected == "]", expected == ")", expected == "=" && t.kind == tNumber:
+	case expected == ":":
+		return arm(s, toks, k), true
+	case expected == ">", expected == "]", expected == ")", expected == "=" && t.kind == tNumber:
 		d = diag.New(diag.SyntaxError, after, "expected %s after %s", expected, diag.Quote(last.text))
 		s.report(d.Helpf("put a %s here", expected).Replace(after, expected))
 		return splice(toks, k, k, token{tPunct, last.end, last.end, expected}), true
 	}
 	return nil, false
+}
+
+// arm reports that the : of a case or default is missing before token k, and
+// returns the tokens with it. Only before a declaration there is one way to mend
+// that; else the arm may be empty, or share the one below.
+func arm(s *scanner, toks []token, k int) []token {
+	t, last, next := toks[k], toks[k-1], tokenAt(toks, k+1)
+	after := s.span(last.end, last.end)
+	colon := token{tPunct, last.end, last.end, ":"}
+	d := diag.New(diag.SyntaxError, after, "expected : after %s", diag.Quote(last.text))
+	label := t.is("case") || t.is("default")
+	if t.kind == tKeyword && !label || t.kind == tIdent && (next.kind == tIdent || next.is("*")) {
+		s.report(d.Helpf("put a : here").Replace(after, ":"))
+		return splice(toks, k, k, colon)
+	}
+	if !label && !t.is(";") {
+		s.report(d.Helpf("put a : here, and a declaration behind it"))
+		return splice(toks, k, k, colon)
+	}
+	s.report(d.Helpf("write \": void;\" for an arm without data, \":\" alone to share the arm below"))
+	if label {
+		return splice(toks, k, k, colon)
+	}
+	return splice(toks, k, k, colon, token{tKeyword, last.end, last.end, "void"})
 }
 
 // splice returns tokens with those from i to j replaced.

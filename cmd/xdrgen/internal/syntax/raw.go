@@ -28,8 +28,8 @@ type Piece struct {
 	Start, End int // bytes
 }
 
-// Pieces cuts a file into everything but blanks, in order. Macros are those of
-// -D; files are not included.
+// Pieces cuts a file into everything but blanks, in order. The byte by which
+// DOS ends a text is a blank. Macros are those of -D; files are not included.
 func Pieces(f *source.File, macros map[string]string) []Piece {
 	s := &scanner{f: f, text: f.Text, ctx: &Context{
 		Macros: map[string]string{}, Include: func(string, source.Span) {}, Report: func(diag.Diagnostic) {},
@@ -58,7 +58,7 @@ func Pieces(f *source.File, macros map[string]string) []Piece {
 			p.Kind = CLine
 		case c == '#' && fresh:
 			p.Kind = Directive
-		case bytes.IndexByte([]byte(" \t\r\n\f\v"), c) >= 0:
+		case bytes.IndexByte([]byte(" \t\r\n\f\v"), c) >= 0, c == dosEnd && s.pos == len(s.text):
 			continue
 		}
 		out = append(out, p)

@@ -40,11 +40,16 @@ struct /* two */ s {
 // FuzzPieces: nothing but blanks is left out, and nothing is there twice.
 func FuzzPieces(f *testing.F) {
 	f.Add("#if 0\n a /* b\n */ c\n%d\n#else\n@ e\n#endif f")
+	f.Add("const A = 1;\r\n\x1a\x1a\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.TrimPrefix(text, "\ufeff")
 		end := 0
 		for _, p := range append(Pieces(source.NewFile("f.x", []byte(text)), nil), Piece{Start: len(text), End: len(text)}) {
-			if p.Start < end || p.End < p.Start || strings.Trim(text[end:p.Start], " \t\r\n\f\v") != "" {
+			blanks := " \t\r\n\f\v"
+			if p.Start == len(text) {
+				blanks = dosBlanks
+			}
+			if p.Start < end || p.End < p.Start || strings.Trim(text[end:p.Start], blanks) != "" {
 				t.Fatalf("%q: piece %+v after %d", text, p, end)
 			}
 			end = p.End

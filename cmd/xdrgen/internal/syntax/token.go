@@ -30,8 +30,8 @@ func (t token) span(f *source.File) source.Span {
 }
 
 // isKeyword reports whether a word is reserved (RFC 4506 §6.4 (1)). The words
-// of RFC 5531 §12.3, program and version, are names elsewhere: real files use
-// them for fields.
+// of RFC 5531 §12.3, program and version, are names elsewhere, which sema warns of: real
+// files use them for fields.
 func isKeyword(w string) bool {
 	switch w {
 	case "bool", "case", "const", "default", "double", "quadruple", "enum", "float", "hyper", "int", "opaque",

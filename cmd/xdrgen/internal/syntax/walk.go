@@ -62,3 +62,40 @@ func (w walker) decl(d *Decl) {
 		w.value(d.Bound)
 	}
 }
+
+// Names calls visit with each name that a definition gives, in source order.
+func (d *Def) Names(visit func(Ident)) {
+	visit(d.Name)
+	decl := func(f *Decl) {
+		if f.Type.Body != nil {
+			f.Type.Body.Names(visit)
+		}
+		visit(f.Name)
+	}
+	for _, m := range d.Members {
+		visit(m.Name)
+	}
+	for _, f := range d.Fields {
+		decl(f)
+	}
+	if d.Disc != nil {
+		decl(d.Disc)
+	}
+	for _, a := range d.Arms {
+		for _, f := range a.Decls {
+			decl(f)
+		}
+	}
+	if d.Decl != nil && d.Decl.Type.Body != nil {
+		d.Decl.Type.Body.Names(visit)
+	}
+	for _, v := range d.Versions {
+		visit(v.Name)
+		for _, p := range v.Procs {
+			visit(p.Name)
+			for _, a := range p.Args {
+				decl(a)
+			}
+		}
+	}
+}

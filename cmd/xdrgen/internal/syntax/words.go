@@ -107,3 +107,13 @@ func hyphenated(toks []token) int {
 	}
 	return n
 }
+
+// nameBool makes a name of the word in "enum bool {", which declares what RFC 4506 §4.4
+// declares: sema compares the two.
+func nameBool(toks []token) {
+	for i := range toks {
+		if toks[i].is("bool") && i > 0 && toks[i-1].is("enum") && tokenAt(toks, i+1).is("{") {
+			toks[i].kind = tIdent
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// dimension is one way in which a unit can be large.
+type dimension struct {
+	name string
+	text func(n int) string // of proto.x
+	bind func(n int) string // of its sidecar, if any
+
+	// The size that the table begins with, for commands that read and for those that
+	// write Go. If zero, 400 and 60. If negative, those commands leave the dimension out:
+	// TestNested of gogen has what is nested.
+	read, write int
+}
+
+// repeat joins format for 0, 1, ... n-1. It has the number and the one before it.
+func repeat(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.NewReplacer("{i}", fmt.Sprint(i), "{i-1}", fmt.Sprint(i-1), "{i-2}", fmt.Sprint(max(i-2, 0)), "{i+1}", fmt.Sprint(i+1)).Replace(format))
+	}
+	return b.String()
+}
+
+// repeated is a dimension of one text that is repeated between two others.
+func repeated(before, format, after string) func(int) string {
+	return func(n int) string { return before + repeat(n, format) + after }
+}
+
+// chained is repeated, behind a first item that the others lead back to by {i-1}.
+func chained(zero, format string) func(int) string {
+	return func(n int) string {
+		text := repeat(n, "\x00"+format)
+		_, text, _ = strings.Cut(text[1:], "\x00")
+		return zero + strings.ReplaceAll(text, "\x00", "")
+	}
+}
+
+// numbered is a text of structs, for sidecars to name.
+var numbered = repeated("", "struct s{i} { int a; };\n", "")
+
+// dimensions are the shapes that the growth test makes large.
+func dimensions() []dimension {
+	return []dimension{
+		{name: "structs", text: repeated("", "struct s{i} { int a; opaque b<10>; };\n", "")},
+		{name: "typedefs", text: repeated("", "typedef opaque t{i}<8>;\n", "")},
+		{name: "constants", text: repeated("", "const C{i} = {i};\n", "")},
+		{name: "fields", text: repeated("struct s {\n", "int f{i};\n", "};\n")},
+		{name: "members", text: repeated("enum e {\n", "E_MEMBER{i} = {i},\n", "E_LAST = -1 };\n")},
+		{name: "arms", text: repeated("union u switch (int d) {\n", "case {i}: int a{i};\n", "};\n")},
+		{name: "arms that lists hold", text: repeated("struct big { opaque x[40]; };\nunion u switch (int d) {\n", "case {i}: big a{i};\n", "default: void; };\nstruct top { u all<>; };\n")},
+		{name: "procedures", text: repeated("program P { version V {\n", "int PROC_{i}(int) = {i};\n", "} = 1; } = 200000;\n")},
+		{name: "comments", text: repeated("", "/* about {i},\n * at length */\nstruct s{i} { int a; /* tail */ }; // end\n", "")},
+		{name: "chain of typedefs", text: chained("typedef int t0;\n", "typedef t{i-1} t{i};\n")},
+		{name: "chain of constants", text: chained("const C0 = 1;\n", "const C{i} = C{i-1};\n")},
+		{name: "chain of lists", write: -1, text: chained("struct s0 { opaque x<>; };\n", "struct s{i} { s{i-1} *a; s{i-1} *b; s{i} *next; };\n")},
+		{name: "chain of trees", write: -1, text: chained("struct s0 { opaque x<>; };\n", "struct s{i} { s{i-1} a; s{i} *l; s{i} *r; };\n")},
+		{name: "ring", text: func(n int) string {
+			return repeat(n, "struct s{i} { s{i+1} *a; int b; };\n") + fmt.Sprintf("struct s%d { s0 *a; };\n", n)
+		}},
+		{name: "chain of structs", write: -1, text: chained("struct s0 { opaque x<>; int y; };\n", "struct s{i} { s{i-1} a; int b; };\n")},
+		{name: "warnings", read: 2000, write: -1, text: repeated("", "struct s{i} { unsigned a; };\n", "")},
+		{name: "renames", text: numbered, bind: repeated("", "rename s{i} Thing{i}\nrename s{i}.a Field{i}\n", "")},
+		{name: "prefixes", text: numbered, bind: repeated("", "prefix p{i}_\n", "")},
+		{name: "renames of nothing", write: -1, text: numbered, bind: repeated("", "rename x{i} Thing{i}\nopen y{i}\n", "")},
+	}
+}

@@ -1,0 +1,44 @@
+package gogen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+)
+
+// TestNarrow marks data that the text declares by C types of fewer than 32 bits, and no
+// others: the generated code keeps all bits (docs/differences.md).
+func TestNarrow(t *testing.T) {
+	const text = "typedef unsigned short port;\ntypedef int wide;\n" +
+		"struct s { short a; /* tail */\n u_char b<4>; long c; port d; int16_t e[2]; wide f; uint32_t g; };\n"
+	file := filepath.Join(t.TempDir(), "u.x")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := sema.Compile(sema.Options{Files: []string{file}})
+	if err != nil || r.Unit == nil {
+		t.Fatal(err, r.Diags)
+	}
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: "u"})
+	if err != nil || len(diags) > 0 {
+		t.Fatal(err, diags)
+	}
+	var got []string
+	for _, l := range strings.Split(string(files[0].Content), "\n") {
+		if strings.Contains(l, "in the text: 32 bits, which C cuts off") {
+			got = append(got, strings.Join(strings.Fields(l), " "))
+		}
+	}
+	want := []string{
+		"// unsigned short in the text: 32 bits, which C cuts off",
+		"A int32 // tail; short in the text: 32 bits, which C cuts off",
+		"B []uint32 // u_char in the text: 32 bits, which C cuts off",
+		"E [2]int32 // int16_t in the text: 32 bits, which C cuts off",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,62 @@
+package sema
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
+)
+
+// FileSystem is what the compiler reads. Paths are those of package filepath. A file
+// system that also has the method Regular of Disk is asked before a file is read that the
+// user did not name.
+type FileSystem interface {
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]os.DirEntry, error)
+}
+
+// Disk is the file system of the machine.
+type Disk struct{}
+
+// ReadFile returns the contents of a file, of a long one no more than shows that it is
+// longer than source.MaxSize.
+func (Disk) ReadFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, source.MaxSize+1))
+}
+
+// ReadDir returns the entries of a folder.
+func (Disk) ReadDir(name string) ([]os.DirEntry, error) { return os.ReadDir(name) }
+
+// Regular returns an error unless name is a regular file of at most limit bytes. It does
+// not open the file: a pipe without a writer would block it.
+func (Disk) Regular(name string, limit int64) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+	case info.Size() > limit:
+		return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("found %d bytes, expected at most %d", info.Size(), limit)}
+	}
+	return nil
+}
+
+// readRegular reads a file that the user did not name: one that stands beside another, or
+// that a text names.
+func (c *compiler) readRegular(name string, limit int64) ([]byte, error) {
+	if d, ok := c.o.FS.(interface{ Regular(string, int64) error }); ok {
+		if err := d.Regular(name, limit); err != nil {
+			return nil, err
+		}
+	}
+	return c.o.FS.ReadFile(name)
+}

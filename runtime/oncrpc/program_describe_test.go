@@ -1,0 +1,26 @@
+package oncrpc_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// A procedure has its names where they are known, and its numbers in any case.
+func TestDescribe(t *testing.T) {
+	names := map[uint32]string{1: "GETATTR"}
+	for _, tt := range []struct {
+		p    oncrpc.Program
+		proc uint32
+		want string
+	}{
+		{oncrpc.Program{Number: 100003, Version: 3}, 1, "program 100003 version 3 procedure 1"},
+		{oncrpc.Program{Number: 100003, Version: 3, Name: "NFS3", Procedures: names}, 1, "NFS3 GETATTR (100003 v3 proc 1)"},
+		{oncrpc.Program{Number: 100003, Version: 3, Name: "NFS3", Procedures: names}, 2, "NFS3 (100003 v3 proc 2)"},
+		{oncrpc.Program{Number: 100003, Version: 3, Procedures: names}, 1, "GETATTR (100003 v3 proc 1)"},
+	} {
+		if got := tt.p.Describe(tt.proc); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package xdr_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// What generated code asks of an Encoder and a Decoder about items out of line, asked here by hand.
+
+// R57, R60: an item's position counts the roundup of those before it, which left the stream with them. Those below Min,
+// empty ones, and sites that were not offered stay in the stream.
+func TestLeave(t *testing.T) {
+	e := xdr.NewEncoder(nil)
+	e.Reduce(xdr.Reduction{Sites: []xdr.Site{"a", "b"}, Min: 5}, 40)
+	for _, tt := range []struct {
+		site xdr.Site
+		n    int
+		want bool
+	}{{"a", 5, true}, {"b", 100, true}, {"a", 4, false}, {"a", 0, false}, {"c", 100, false}} {
+		if got := e.Reduces(tt.site, tt.n); got != tt.want {
+			t.Errorf("%d bytes of %s leave the stream: %v", tt.n, tt.site, got)
+		}
+	}
+	e.Leave("a", 4, make([]byte, 5))
+	e.Leave("b", 8, make([]byte, 7))
+	e.Leave("a", 12, make([]byte, 8))
+	want := []uint64{40 + 4, 40 + 8 + 8, 40 + 12 + 8 + 8}
+	for i, it := range e.Items() {
+		if it.Position != want[i] {
+			t.Errorf("item %d is at %d, want %d", i, it.Position, want[i])
+		}
+	}
+}
+
+// R53, R70, R83: a chunk has as many bytes as the count in the stream says, or those and their roundup; any other number is a
+// fault. An empty item takes no chunk, even at its place.
+func TestTake(t *testing.T) {
+	for _, mode := range []string{"at", "order", "placed"} {
+		for length := range 12 {
+			for n := range 12 {
+				d := xdr.NewDecoder(make([]byte, 64), nil)
+				items := []xdr.Item{{Site: "a", Position: 4, Data: make([]byte, length)}}
+				switch mode {
+				case "at":
+					d.ReinsertAt(0, items)
+				case "order":
+					d.ReinsertInOrder([]xdr.Site{"a"}, items)
+				case "placed":
+					d.ExpectAt(0, items)
+				}
+				data, ok, err := d.Take("a", 4, n)
+				fits := length == n || length == xdr.Padded(n)
+				switch {
+				case n == 0 && mode != "order":
+					if ok || err != nil || !d.Reinserts() {
+						t.Errorf("%s: an empty item takes a chunk of %d bytes: %v", mode, length, err)
+					}
+				case !fits:
+					if !errors.Is(err, xdr.ErrChunk) {
+						t.Errorf("%s: a chunk of %d bytes for an item of %d: %v", mode, length, n, err)
+					}
+				case err != nil || ok != (mode != "placed") || ok && len(data) != n || d.Reinserts():
+					t.Errorf("%s: a chunk of %d bytes for an item of %d: %d bytes, %v, %v", mode, length, n, len(data), ok, err)
+				}
+			}
+		}
+	}
+}
+
+// While the elements of an item are read, no item is looked for among them.
+func TestWithin(t *testing.T) {
+	d := xdr.NewDecoder(make([]byte, 64), nil)
+	d.ReinsertInOrder([]xdr.Site{"a"}, []xdr.Item{{Site: "a", Data: make([]byte, 4)}})
+	for _, within := range []bool{true, false} {
+		if d.Within(within); d.Reinserts() == within {
+			t.Errorf("within %v: looks for items: %v", within, d.Reinserts())
+		}
+	}
+}
+
+// Each leniency is for its own rule.
+func TestLenientOneByOne(t *testing.T) {
+	codes := []xdr.Code{xdr.CodePadding, xdr.CodeBool, xdr.CodeEnum, xdr.CodeTrailing, xdr.CodeChunk, xdr.CodeMemory, xdr.CodeBound}
+	for i, l := range []xdr.Lenient{{Padding: true}, {Booleans: true}, {Enums: true}, {Trailing: true}} {
+		d := xdr.NewDecoder(nil, &xdr.DecoderOptions{Lenient: l})
+		for j, code := range codes {
+			if d.Refuses(code) != (i != j) {
+				t.Errorf("%+v: refuses %v: %v", l, code, d.Refuses(code))
+			}
+		}
+	}
+}
+
+// Each byte of the roundup is looked at, and none of the data.
+func TestZeroPad(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		for at := range 12 {
+			b := make([]byte, 16)
+			b[2+at] = 0x80
+			if got, want := xdr.ZeroPad(b, 2, n), at < n || at >= xdr.Padded(n); got != want {
+				t.Errorf("%d bytes, byte %d is not 0: %v", n, at, got)
+			}
+		}
+	}
+}
