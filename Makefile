@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport test-arch test-peers sim mutants fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport test-arch test-systems test-peers sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -27,6 +27,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 	@echo
 	@echo 'variables: CORPUS=DIR (interface files for the tests that want some; ../shared/corpus where it exists)'
+	@echo '           WITNESSES=required (a test that wants a program which is not installed fails, else it skips)'
 	@echo '           FUZZTIME=$(FUZZTIME) (for each fuzz target)  TESTFLAGS="-run X -count 1" (passed to go test)'
 
 ##: what is made of the documents
@@ -93,15 +94,15 @@ test-memory: ## run the verbs tests with the upper steps: pages that fault, Addr
 # which, -short leaves out tests, which it lists. The second run, which has it
 # all, need not vet what make vet has.
 test-go: ## run the tests: the short ones with the race detector, then all without it
-	$(GO) run ./internal/testrun $(if $(race),-race -short,-tags memcheck) $(TESTFLAGS) ./...
+	$(GO) run ./internal/testrun -timeout 25m $(if $(race),-race -short,-tags memcheck) $(TESTFLAGS) ./...
 	@$(if $(race),echo 'make test-go: and now all of it without the race detector: what was left out and skipped above for being short as well')
-	$(if $(race),$(GO) run ./internal/testrun -vet=off $(TESTFLAGS) ./...)
+	$(if $(race),$(GO) run ./internal/testrun -timeout 25m -vet=off $(TESTFLAGS) ./...)
 
 corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table
 	@$(xdrgen) corpus $(CORPUSFLAGS) -bind cmd/xdrgen/testdata/corpus $(or $(CORPUS),../shared/corpus)
 
 test-bench: ## vet and test the benchmark module
-	cd bench && $(GO) vet ./... && $(GO) test -short ./...
+	cd bench && $(GO) vet ./... && $(GO) run $(module)/internal/testrun -short ./...
 
 # What codecs stand on differs here: 32-bit int, other alignment, other byte order.
 codecs = ./runtime/... ./gen/... ./rdmaio/internal/header...
@@ -110,10 +111,19 @@ test-arch: ## run the codec tests as 386, arm64 and s390x, as far as this machin
 		case $$arch in arm64) run=qemu-aarch64-static;; s390x) run=qemu-s390x-static;; *) run=qemu-i386-static;; esac; \
 		case $$host/$$arch in $$arch/$$arch | amd64/386) run=;; esac; \
 		if [ -n "$$run" ] && ! command -v $$run >/dev/null; then \
-			echo "test-arch: $$arch is skipped: $$run is not installed (package qemu-user-static)"; continue; fi; \
+			echo "test-arch: $$arch is skipped: $$run is not installed (Debian package qemu-user-static)"; \
+			if [ "$$WITNESSES" = required ]; then exit 1; fi; continue; fi; \
 		echo "test-arch: $$arch$${run:+ by $$run}"; \
 		GOARCH=$$arch CGO_ENABLED=0 $(GO) test -short -vet=off -exec="$$run" $(codecs); \
 		CODEC_GOARCH=$$arch CODEC_EXEC=$$run $(GO) test -short -count 1 -run 'TestOK|TestReduceRandom' ./cmd/xdrgen/internal/gogen; \
+	done
+
+systems = darwin/arm64 windows/amd64 freebsd/amd64 js/wasm linux/386
+test-systems: ## build and vet everything for other systems, whose programs this machine cannot run
+	@set -e; for system in $(systems); do \
+		echo "test-systems: $$system"; \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 $(GO) build ./...; \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 $(GO) vet ./...; \
 	done
 
 test-peers: ## hold codecs against those of another Go compiler, over the corpus (minutes)
@@ -122,16 +132,11 @@ test-peers: ## hold codecs against those of another Go compiler, over the corpus
 sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 	$(GO) test ./rdmaio/internal/sim -run 'TestSeeds' -v -timeout 0 -args -seeds $(or $(SEEDS),1000)
 
-mutants: ## make known mistakes in the transport, one at a time, and demand that a test fails (ONLY=part of a name)
+mutants: ## make known mistakes, one at a time, and demand that a test fails (ONLY=part of a name or file)
 	$(GO) run ./internal/mutants $(if $(ONLY),-only '$(ONLY)')
 
-fuzz: ## run each fuzz target for FUZZTIME
-	@set -e; grep -rl --include='*_test.go' --exclude-dir=testdata --exclude-dir=bench '^func Fuzz' . | sort | while read -r file; do \
-		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
-			echo "$$(dirname $$file) $$name"; \
-			$(GO) test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) $$(dirname $$file); \
-		done; \
-	done
+fuzz: ## run each fuzz target for FUZZTIME, and warn about those that hardly ran (ONLY=part of folder and name)
+	$(GO) run ./internal/fuzzrun -time $(FUZZTIME) $(if $(ONLY),-only '$(ONLY)')
 
 lint: ## run gofumpt and staticcheck at the versions of tools.mod
 	@out=$$($(lint) gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi

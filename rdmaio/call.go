@@ -28,14 +28,19 @@ type Call struct {
 	// inline. nil is right for small replies, at the price of an allocation.
 	ReplyBuf []byte
 
+	// MaxReply is the size of the largest reply in bytes, the Results not counted. If that much would not come inline, the
+	// connection offers as much memory of its own as the reply chunk. The reply is copied from there to ReplyBuf, or to memory
+	// allocated for it if it is longer, and ReplyBuf is not offered. If zero, ReplyBuf is offered. If negative, neither is.
+	MaxReply int
+
 	reply Reply
 	watch *CallEnd // nil: nobody is told
 }
 
 // Reply is the answer to a Call. It is valid until its Call is used again.
 type Reply struct {
-	// Message is the RPC Reply without what came in Results. It lies in ReplyBuf if
-	// that is large enough and was not needed as a reply chunk, or was used as one.
+	// Message is the RPC Reply without what came in Results. It is a part of ReplyBuf if
+	// that is large enough and was not offered as a reply chunk, or was used as one.
 	Message []byte
 
 	// Items has an element for each of Results: Data is the part of that
@@ -53,6 +58,9 @@ type slot struct {
 	call    engine.Call
 	done    chan struct{} // of one
 	regions []held
+	left    *leftover // of the Call, if it was cancelled
+	lent    bool      // the reply chunk is memory of the connection (Call.MaxReply)
+	long    []byte    // a copy of the reply that came there
 }
 
 // held is a region of a Call, and which chunk it is: that of Results of that number, or one of these.
@@ -64,15 +72,18 @@ type held struct {
 const (
 	replyChunk = -1
 	readChunk  = -2
+	lentChunk  = -3 // a reply chunk of the connection's memory
 )
 
 // Call makes an RPC and waits for the reply, or for the end of ctx. The error is a
 // *CallError. When Call returns, in whatever way, no key given to the peer for it
-// works any more, and all memory is the caller's again. A cancelled Call uses its credit until
-// the reply arrives, or for good if it never does.
+// reaches the caller's memory any more. A cancelled Call uses its credit until
+// the reply arrives, or for good if it never does; until then its keys stand for memory of the connection (16 MiB for all of
+// its cancelled Calls at most), where a late access does no harm. If the device cannot exchange the memory under a key
+// (verbs.Redirector), or more than that is needed, the keys end at once, and a late access ends the connection.
 //
 // On a connection that was accepted this is a reverse Call, and needs AllowReverse. Without
-// Config.ReverseChunks it has to fit inline, and Results and a large ReplyBuf are not offered to
+// Config.ReverseChunks it has to fit inline, and Results, a large ReplyBuf and memory for MaxReply are not offered to
 // the peer: all of the reply comes inline, or a *PeerError because it does not fit.
 func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	if call == nil {
@@ -100,10 +111,14 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	if err != nil {
 		return nil, fail(nil, err)
 	}
-	defer func() { c.slots <- s }()
+	defer func() {
+		s.long = nil // it is the caller's
+		c.slots <- s
+	}()
 
 	e := &s.call
-	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.Ended = call.xid(), s, nil, false, nil, 0, 0
+	s.lent = false
+	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.Ended, e.Abandoned = call.xid(), s, nil, false, nil, 0, 0, false
 	if err := c.prepare(s, call); err != nil {
 		return nil, fail(s, errors.Join(err, c.conclude(s)))
 	}
@@ -112,15 +127,18 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	if call.watch != nil {
 		call.watch.note(e)
 	}
+	if e.Abandoned {
+		c.leave(s)
+	}
 	// R90, R289, R303: first the keys end, then the memory is looked at.
 	if err := c.conclude(s); err != nil {
 		return nil, fail(s, err)
 	}
 	if cause == nil {
-		cause = e.Err
+		cause = c.refusal(s, e.Err)
 	}
 	if cause == nil {
-		cause = call.take(e)
+		cause = call.take(s)
 	}
 	if cause != nil {
 		return nil, fail(s, cause)
@@ -145,7 +163,8 @@ func (c *Conn) wait(ctx context.Context, s *slot) error {
 		return nil
 	case <-canceled:
 	}
-	c.post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e})
+	s.left = new(leftover)
+	c.post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Left: s.left})
 	<-s.done // at once: this only says that the engine is done with it
 	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
 		return ctx.Err()
@@ -188,11 +207,21 @@ func (c *Conn) conclude(s *slot) error {
 			<-c.ctx.Done()
 			failed = errors.Join(failed, c.pool.Abandon(&mr.Region))
 		}
-		failed = errors.Join(failed, c.pool.Unstage(&mr.Region, s.filled(mr.chunk)))
+		failed = errors.Join(failed, c.returnMemory(s, mr))
 		*mr = held{}
 	}
 	s.regions = s.regions[:0]
 	return failed
+}
+
+// returnMemory ends the use of memory whose key has ended, and copies what the peer wrote to where the caller looks for it.
+func (c *Conn) returnMemory(s *slot, mr *held) (err error) {
+	n := s.filled(mr.chunk)
+	if mr.chunk != lentChunk {
+		return c.pool.Unstage(&mr.Region, n)
+	}
+	s.long, err = c.pool.Collect(&mr.Region, s.call.ReplyTo[:0], n)
+	return err
 }
 
 // filled is how many bytes of a chunk the peer has written, if the Call was answered.
@@ -200,7 +229,7 @@ func (s *slot) filled(chunk int) int {
 	e := &s.call
 	switch {
 	case e.Err != nil || e.Reply == nil && e.LongReply == 0:
-	case chunk == replyChunk:
+	case chunk == replyChunk, chunk == lentChunk:
 		return e.LongReply
 	case chunk >= 0 && chunk < len(e.Used):
 		return int(e.Used[chunk])
@@ -209,12 +238,14 @@ func (s *slot) filled(chunk int) int {
 }
 
 // take makes the Reply from what the engine found; keys have ended.
-func (call *Call) take(e *engine.Call) error {
-	r := &call.reply
+func (call *Call) take(s *slot) error {
+	r, e := &call.reply, &s.call
 	r.Message = e.Reply
 	r.Padding = Padding(e.Padding)
 	if e.LongReply > 0 {
-		r.Message = call.ReplyBuf[:e.LongReply]
+		if r.Message = s.long; !s.lent {
+			r.Message = call.ReplyBuf[:e.LongReply]
+		}
 		xid, typ, _ := header.RPC(r.Message)
 		switch {
 		case xid != e.XID:

@@ -39,8 +39,10 @@ type ClientConfig struct {
 	// each time, unless it has a cache of replies.
 	Retransmits int
 
-	// StuckTimeout is how long a connection may stay useless: when Calls that were cancelled, and never
-	// answered, hold all of its credits, it is given up for another one. Default 10 s; negative: never.
+	// StuckTimeout is the time after which a useless connection is replaced by another one. It is useless
+	// while a Call whose context ended has no Reply, and either such Calls hold all credits or nothing
+	// at all comes from the server. It has to be longer than the server may take for any Call, as a
+	// Call that is still waited for is sent again. If zero, the default is 10 s. If negative, there is no limit.
 	StuckTimeout time.Duration
 
 	// IdleTimeout is how long a connection stays without Calls. Default 5 min. With a
@@ -92,8 +94,9 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 // it once. What it offered before has been invalidated by then, and it offers new keys.
 //
 // A Call that the server never answers keeps its credit, also when its context ends (see Conn.Call; the first of a
-// connection has the only one). When all credits are kept so, further Calls wait until the server
-// answers or the connection is lost: Close and another Client is the way out.
+// connection has the only one). ClientConfig.StuckTimeout ends a connection that is of no use because of that. A
+// Call whose context has no end waits until the server answers, the connection is lost, or it is given up because of
+// another Call: the provider has to notice that the server is gone (rdmatcp.Config.PeerTimeout).
 type Client struct {
 	dev    verbs.Device
 	addr   string
@@ -126,7 +129,7 @@ type ClientStats struct {
 	Connects        uint64 // connections made
 	DialFailures    uint64 // tries that made none
 	Lost            uint64 // connections that ended by themselves
-	Stuck           uint64 // connections given up since Calls that nobody waited for held all credits
+	Stuck           uint64 // connections given up after ClientConfig.StuckTimeout
 	IdleCloses      uint64 // closed since nobody used them
 	Retransmissions uint64 // Calls sent again, on a further connection
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,6 +200,31 @@ func TestClientBacksOff(t *testing.T) {
 	})
 }
 
+// Once a server has answered, pauses begin with the shortest again.
+func TestClientPauseStartsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.newClient(&rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
+		served := make(chan *rdmaio.Server, 1)
+		time.AfterFunc(60*time.Second, func() { served <- w.serve(&file{t: t}, nil) })
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+			t.Fatal(err)
+		}
+		if err := (<-served).Close(); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		time.AfterFunc(1200*time.Millisecond, func() { w.serve(&file{t: t}, nil) })
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
+			t.Fatal(err)
+		}
+		// Tries at 0 s, at 0.5 to 1 s, at 1.5 to 3 s; at 4 s or later with the last pause of before.
+		if d := time.Since(start); d > 3*time.Second {
+			t.Errorf("found the server %v after it was lost, 1.2 s after which it was back", d)
+		}
+	})
+}
+
 // A Call may want to know at once.
 func TestClientFailsFast(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
@@ -314,6 +340,61 @@ func TestClientStuck(t *testing.T) {
 	})
 }
 
+// A server that falls silent is given up after StuckTimeout, with most credits still free; one that answers
+// other Calls is not.
+func TestClientSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var silence, drop atomic.Bool
+		var silenced atomic.Pointer[rdmaio.Conn] // the next connection is answered
+		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			if drop.Swap(false) || silence.Load() && (silenced.CompareAndSwap(nil, r.Conn()) || silenced.Load() == r.Conn()) {
+				r.Drop(nil)
+				return
+			}
+			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+		}), nil)
+		c := w.newClient(&rdmaio.ClientConfig{StuckTimeout: 4 * time.Second, Conn: &rdmaio.Config{Credits: 1000}})
+		call := func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_, err := c.Call(ctx, nullCall(c.XID(), 40))
+			return err
+		}
+		for i := range 30 { // one Call of all is never answered
+			drop.Store(i == 1)
+			if err := call(); (err != nil) != (i == 1) {
+				t.Errorf("Call %d: %v", i, err)
+			}
+			time.Sleep(time.Second)
+		}
+		if s := c.Stats(); s.Stuck != 0 || s.Connects != 1 {
+			t.Errorf("a server that answers: %+v", s)
+		}
+		silence.Store(true)
+		forever := make(chan error, 1)
+		go func() {
+			_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+			forever <- err
+		}()
+		start := time.Now()
+		for c.Stats().Stuck == 0 && time.Since(start) < time.Minute {
+			if err := call(); !errors.Is(err, context.DeadlineExceeded) && c.Stats().Stuck == 0 {
+				t.Error(err)
+			}
+		}
+		if s := c.Stats(); s.Stuck != 1 || s.Lost != 0 || time.Since(start) < 4*time.Second || time.Since(start) > 8*time.Second {
+			t.Errorf("a silent server: %+v after %v", s, time.Since(start))
+		}
+		if err := call(); err != nil {
+			t.Error(err)
+		}
+		if err := <-forever; err != nil {
+			t.Errorf("the Call without a deadline: %v", err)
+		}
+	})
+}
+
 // What Connected finds wrong is a failure to connect; no Call goes before it.
 func TestClientConnected(t *testing.T) {
 	w := newWorld(t)
@@ -391,35 +472,52 @@ func TestClientConfig(t *testing.T) {
 	}
 }
 
-// Many callers, a server that ends connections all the time: each Call ends, and what it wrote is there.
-// The server counts executions: one at least, and no more than tries.
+// serveCut starts a server that closes its connections at every nth Call, before the handler has this Call:
+// its reply is lost for certain, whatever the scheduler does. outer, if there is one, sees each Call first.
+func (w *world) serveCut(nth int64, outer func(rdmaio.Handler) rdmaio.Handler, h rdmaio.Handler) {
+	w.t.Helper()
+	var (
+		server *rdmaio.Server
+		n      atomic.Int64
+		cuts   sync.WaitGroup
+	)
+	var cut rdmaio.Handler = rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if n.Add(1)%nth != 0 {
+			h.ServeRPC(r)
+			return
+		}
+		for _, c := range server.Conns() {
+			cuts.Go(func() { _ = c.Close() }) // which waits for the handler
+		}
+		cuts.Go(func() {
+			<-r.Context().Done()
+			h.ServeRPC(r)
+		})
+	})
+	if outer != nil {
+		cut = outer(cut)
+	}
+	server = w.serve(cut, nil)
+	w.t.Cleanup(cuts.Wait)
+}
+
+// A server closes its connections all the time: each of many callers gets its result, and a Call is executed
+// at least once and at most as often as it was sent.
 func TestClientStorm(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var (
 			mu       sync.Mutex
 			executed = make(map[uint32]int)
-			n        int
-			wg       sync.WaitGroup
-			server   *rdmaio.Server
 		)
-		server = w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		w.serveCut(37, nil, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			xid := binary.BigEndian.Uint32(r.Message)
 			mu.Lock()
 			executed[xid]++
-			n++
-			end := n%37 == 0
 			mu.Unlock()
-			if end {
-				for _, c := range server.Conns() {
-					wg.Add(1)
-					go func() { defer wg.Done(); _ = c.Close() }()
-				}
-			}
 			e := replyHeader(xid)
 			e.words(xid) // the result
 			r.Reply(e.message(), nil)
-		}), nil)
-		t.Cleanup(wg.Wait)
+		}))
 		c := w.newClient(&rdmaio.ClientConfig{Retransmits: 1000})
 		var callers sync.WaitGroup
 		for range 8 {

@@ -11,7 +11,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/machine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Config configures Dial and Listen. nil is fine: a zero field is the default
@@ -33,19 +35,24 @@ type Config struct {
 	// RemoteInvalidate lets the server end one key of each Call along with its reply, which
 	// saves the client doing so, if both sides want it and their devices can (RFC 8797
 	// §4.1). Positive: on; negative, and the default: off, since with it the reply to a
-	// cancelled Call that had chunks breaks the connection: the key it names has ended.
+	// cancelled Call that had chunks breaks the connection where its keys had to end before (see Conn.Call).
 	RemoteInvalidate int
 
-	// MaxPull is how many bytes one Call may make the server fetch by RDMA Read.
-	// Default 1 MiB + 64 KiB; negative: as many as a slice can hold, so that a peer takes as much memory as it names, and
-	// MaxMemory is all that stands in its way.
-	MaxPull int
+	// MaxReadBytes is the largest number of bytes that one Call may make the server fetch by RDMA Read. If zero, the
+	// default is 16 MiB. If negative, there is no limit for one Call; MaxMemory then bounds what a peer can make
+	// the server allocate. A Call with more is refused by ERR_CHUNK; Logger and Events get the limit.
+	MaxReadBytes int
 
 	// MaxConnMemory is how many bytes all Calls of a connection that have chunks may take
 	// at a time, with their chunks in place; further ones wait until one is answered, or go
 	// alone where they need more. Default 16 MiB; negative: no limit. MaxMemory is the
 	// same for all connections of a server; when less is left of it than a connection has, its Calls wait too, and one
-	// that finds nothing left is refused by ERR_CHUNK. Default 1 GiB; negative: no limit.
+	// that finds nothing left is refused by ERR_CHUNK. Default: a quarter of the memory that the process may have, and 1 GiB at
+	// most; negative: no limit. What it may have is, on Linux, the least of the machine's memory, the limits of its control
+	// groups and RLIMIT_AS; on every system GOMEMLIMIT; if none of these is known the default is 1 GiB.
+	//
+	// Memory follows what a peer delivers: a connection takes 31 KiB at first, and then three times the bytes that came.
+	// So the first Calls of a connection that are longer are fetched in parts.
 	MaxConnMemory, MaxMemory int
 
 	// MaxConns is how many connections a server has; more are rejected. Default 10,000; negative: no limit.
@@ -71,14 +78,15 @@ type Config struct {
 	// up: a peer that takes no message or serves no RDMA Read. Default 30 s; negative: forever.
 	WorkTimeout time.Duration
 
-	// Blocking says that the handler may wait. Each Call received then has a
-	// goroutine, at most as many for each connection as credits are granted. Without it the handler runs on the
-	// goroutine that received the Call, which is faster, and must return soon; it still
-	// may answer later. It must not wait for a Call of its own on the same connection.
-	Blocking bool
+	// NonBlocking is the promise that handlers never wait: not for a lock that is held for long, not for a disk, and not for a
+	// Call of their own. They then run on the goroutine that received the Call, and may answer later from another. That is
+	// faster, but a handler that does wait stops its connection, and for good if it waits for a Call of that
+	// connection. If false, each handler has a goroutine and may wait.
+	NonBlocking bool
 
-	// MaxHandlers is how many handlers of a server run at a time with Blocking, one more for each
-	// connection not counted; further Calls wait for their turn. Default 256 for each processor (GOMAXPROCS); negative: no limit.
+	// MaxHandlers is the number of handlers of a server that run at a time without NonBlocking, one more for each
+	// connection not counted; further Calls wait in a queue. If zero, the default is 256 for each processor (GOMAXPROCS). If
+	// negative, there is no limit but Credits for each connection.
 	MaxHandlers int
 
 	// ReverseHandler serves the reverse Calls of a connection that Dial makes: those of
@@ -110,8 +118,13 @@ type Config struct {
 	// Stats, Terms, RemoteAddr, Done and Err. nil, and the default: nobody, at no cost.
 	Events func(Event)
 
-	// Logger gets what a person may want to know about connections: what was refused, and why this side gave one
-	// up. Peers cause ten lines a second at most. What the provider finds is for the provider's own log. nil is silent.
+	// Programs are the programs whose names the texts of events use, beside the numbers. If nil, they have numbers only.
+	Programs []oncrpc.Program
+
+	// Logger gets what a person may want to know about connections: what was refused, why this side gave one up, and which
+	// handlers failed. Peers can cause ten lines per second at most. What the provider finds is for the provider's own
+	// log. If nil, only what this program does wrong is logged, to slog.Default: errors and panics of handlers; a logger over
+	// slog.DiscardHandler silences that too.
 	Logger *slog.Logger
 }
 
@@ -122,6 +135,7 @@ type settings struct {
 	Config
 	limits  chunk.Limits
 	private header1.Private // what this side says of itself
+	faults  *slog.Logger    // for what this program does wrong
 
 	calls, serves int // credits: for our Calls, and for the peer's
 }
@@ -187,9 +201,9 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, header1.MostInline)
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)
 	number("SegmentSize", &s.SegmentSize, 1<<30, 1, math.MaxInt32)
-	off(&s.MaxPull, 1<<20+64<<10, math.MaxInt/2)
+	off(&s.MaxReadBytes, 16<<20, math.MaxInt/2)
 	off(&s.MaxConnMemory, 16<<20, math.MaxInt)
-	off(&s.MaxMemory, 1<<30, 0)
+	off(&s.MaxMemory, int(min(1<<30, machine.Memory()/4)), 0)
 	off(&s.MaxConns, 10_000, math.MaxInt)
 	off(&s.MaxErrors, 64, 0)
 	off(&s.MaxHandlers, 256*runtime.GOMAXPROCS(0), 0)
@@ -201,8 +215,9 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	case s.WorkTimeout < 0:
 		s.WorkTimeout = 0
 	}
+	s.faults = s.Logger
 	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
+		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
 	}
 	s.InlineSend, s.InlineRecv = header1.InlineSize(s.InlineSend), header1.InlineSize(s.InlineRecv)
 	s.private = header1.DefaultPrivate()
@@ -213,8 +228,8 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 		}
 	}
 	s.limits = chunk.Limits{
-		Bytes: uint64(s.MaxPull), Segments: s.MaxSegments, Chunks: s.MaxChunks,
-		Requests: s.SendQueue, Transfer: min(a.MaxMessageSize, math.MaxInt32),
+		Bytes: uint64(s.MaxReadBytes), Segments: s.MaxSegments, Chunks: s.MaxChunks,
+		Requests: s.SendQueue, Transfer: min(a.MaxMessageSize, math.MaxInt32), Address: a.MaxRemoteAddr,
 	}
 	return s, err
 }

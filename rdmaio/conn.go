@@ -16,35 +16,39 @@ import (
 
 // Conn is one connection. It is for concurrent use.
 type Conn struct {
-	set     settings
-	pd      verbs.ProtectionDomain // of its own, so that its keys work on no other connection (R8)
-	cq      verbs.CompletionQueue  // of Receives
-	sendCQ  verbs.CompletionQueue
-	qp      verbs.QueuePair
-	pool    *mrpool.Pool
-	memory  []*mrpool.Buffer // of Receives, and of the send buffer that is not lent
-	role    engine.Role
-	handler Handler // of Calls received
-	shared  *shared
-	hoard   hoard
-	log     *slog.Logger // for what the peer can cause: shared.log, and its address
-	ends    *slog.Logger // likewise of shared.ends
-	terms   atomic.Pointer[header.Terms]
-	begun   sync.Once     // Config.Events was told that it is up, or never will be
-	wasUp   bool          // the former; settled by begun
-	waits   atomic.Uint64 // Calls that waited for a slot
-	start   time.Time
+	set       settings
+	pd        verbs.ProtectionDomain // of its own, so that its keys work on no other connection (R8)
+	cq        verbs.CompletionQueue  // of Receives
+	sendCQ    verbs.CompletionQueue
+	qp        verbs.QueuePair
+	pool      *mrpool.Pool
+	memory    []*mrpool.Buffer // of Receives, and of the send buffer that is not lent
+	role      engine.Role
+	handler   Handler // of Calls received
+	shared    *shared
+	chunks    chunkMemory
+	abandoned budget       // memory for what cancelled Calls offered
+	log       *slog.Logger // for what the peer can cause: shared.log, and its address
+	ends      *slog.Logger // likewise of shared.ends
+	terms     atomic.Pointer[header.Terms]
+	begun     sync.Once     // Config.Events was told that it is up, or never will be
+	wasUp     bool          // the former; settled by begun
+	waits     atomic.Uint64 // Calls that waited for a slot
+	start     time.Time
 
-	xids   xids
-	ready  atomic.Bool            // Calls may be made
+	xids  xids
+	ready atomic.Bool // Calls may be made
+
+	noReads, peerNoReads atomic.Bool // the queue pair, and the peer's, can make no RDMA Reads
+
 	slots  chan *slot             // free ones; a Call holds one
 	remote atomic.Pointer[string] // the peer's address; while a Dial runs, the one that was asked for
 	ctx    context.Context        // ends with the connection
 	cancel context.CancelCauseFunc
 
 	driver
-	handlers sync.WaitGroup // goroutines of Config.Blocking
-	ownPlace chan struct{}  // for one of them
+	handlers sync.WaitGroup // Requests that are with handlers, or wait for a place, without Config.NonBlocking
+	requests requestQueue
 
 	closing  sync.Once
 	closeErr error
@@ -61,9 +65,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if set.Legacy && role == engine.Responder {
 		recvs += set.serves // for RDMA_DONE
 	}
-	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now(), slots: make(chan *slot, set.calls), ownPlace: make(chan struct{}, 1)}
+	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now(), slots: make(chan *slot, set.calls)}
 	t := header.DefaultTerms()
 	c.terms.Store(&t)
+	c.abandoned.most = abandonedBytes
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.xids.seed()
@@ -115,7 +120,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 
 // buffers cuts one registered buffer into n.
 func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
-	b, err := c.pool.Buffer(n * size)
+	b, err := c.pool.Exact(n * size)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +140,7 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	if err != nil {
 		return nil, err
 	}
-	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: newLimited(set.Logger), ends: newLimited(set.Logger)})
+	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: newLimited(set.Logger), ends: newLimited(set.Logger), faults: newLimited(set.faults)})
 	if err != nil {
 		set.failed(addr, false, err)
 		return nil, err
@@ -148,6 +153,7 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	}
 	c.remote.Store(&info.RemoteAddr)
 	c.agree(info.PrivateData)
+	c.connected(info)
 	c.up()
 	return c, nil
 }
@@ -170,8 +176,9 @@ func (c *Conn) RemoteAddr() string { return *c.remote.Load() }
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
 // Err is why the connection is gone: ErrClosed, or what verbs, or we, found
-// wrong. nil while it stands. Of one that the peer ended it is verbs.ErrPeerDisconnected and no more: a
-// disconnection carries no reason, so that is in the Err, Config.Events and Config.Logger of the other side only.
+// wrong. nil while it stands. Of one that the peer ended in order it is verbs.ErrPeerDisconnected.
+// Where the provider can say it (verbs.ReasonDisconnecter), a peer that ended the connection because of a broken rule or a
+// time limit is verbs.ErrConnectionBroken; which rule is in the Err, Config.Events and Config.Logger of the other side only.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
 // Close ends the connection. Calls in progress return with ErrClosed; Close waits for
@@ -186,8 +193,8 @@ func (c *Conn) Close() error {
 		for range cap(c.slots) {
 			<-c.slots // and no Call gets one any more
 		}
+		c.driver.stop() // no Request is left, and none comes
 		c.handlers.Wait()
-		c.driver.stop()
 		c.closeErr = c.free()
 	})
 	return c.closeErr
@@ -199,6 +206,9 @@ func (c *Conn) free() error {
 	var errs []error
 	if c.qp != nil {
 		errs = append(errs, c.qp.Close())
+	}
+	if c.pool != nil {
+		errs = append(errs, c.pool.Trim()) // what a handler answered from a Receive is registered still
 	}
 	for _, b := range c.memory {
 		errs = append(errs, c.pool.Put(b))
@@ -221,7 +231,7 @@ func (c *Conn) free() error {
 type Stats struct {
 	engine.Stats
 	Registrations uint64 // of memory for the peer, or of a handler's
-	Staged        uint64 // bytes copied since the device takes memory of its own only
+	Staged        uint64 // bytes copied: the device takes memory of its own only, a Call was cancelled, or a reply came by Call.MaxReply
 	Regions       int    // region objects alive for these
 	Buffers       int    // buffers of the transport alive: messages, and Calls put together
 	BufferBytes   uint64

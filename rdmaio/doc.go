@@ -44,7 +44,7 @@
 // direction waits for more of the other than was there before it. Keys are ended by the peer for forward Calls only.
 //
 // A direction begins with one Call, and has more at a time only when the Reply to it told how many (RFC 8166 §3.3.3). So a chain of
-// handlers that each wait for a Call the other way (Config.Blocking) must not begin with the first Call of a
+// handlers that each wait for a Call the other way must not begin with the first Call of a
 // connection: the third would wait for the Reply to the first.
 //
 // Reverse messages have no chunks unless Config.ReverseChunks is set at both ends: what does not fit
@@ -64,10 +64,9 @@
 // # Whose memory
 //
 // Everything a Call names belongs to the transport while Conn.Call runs, and is
-// the caller's again when it returns, whatever it returns: keys are invalidated first (RFC 8166 §4.4.1).
-// So a cancelled context ends the wait at once, and a peer that is late
-// with its access loses the connection, not the caller its data. (The end of a key by a
-// late reply is such an access, which is why Config.RemoteInvalidate is to be asked for.)
+// the caller's again when it returns, whatever it returns: keys are invalidated first (RFC 8166 §4.4.1), and those of
+// a cancelled Call made to stand for other memory. So a cancelled context ends the wait at once, and a late access of
+// the peer reaches neither the caller's data nor the end of the connection, where the device can do so (see Conn.Call).
 // What a Request shows, and what its answer names, belongs to the other side
 // until the done function of Request.Reply ran.
 //
@@ -83,8 +82,10 @@
 // reply) runs the connection's state machine if nobody does, else leaves the event to
 // the one who does; under constant load that one hands over, after a while, to a goroutine
 // that ends when there is nothing left to do. A Call made while others are in progress lets other goroutines
-// run first, so that what several callers bring goes out together. So a handler without Config.Blocking must not wait for a Call
-// of its own on that connection: it may be the one who has to bring the reply. Config.Blocking adds one for
-// each Call that a handler has. A server has one that accepts, and one for each connection that waits for
+// run first, so that what several callers bring goes out together.
+//
+// A handler has a goroutine, as many as Config.MaxHandlers for a server and one more for each connection; further Requests
+// wait in a queue. With Config.NonBlocking the handler runs on the goroutine that received the Call, and must not wait. A server has
+// one goroutine that accepts, and one for each connection that waits for
 // its end. Conn.Close and Server.Close join them all; Server.Shutdown lets the Calls that handlers have be answered first.
 package rdmaio

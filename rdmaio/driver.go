@@ -31,6 +31,8 @@ type driver struct {
 	stopped bool
 	busy    int // Requests delivered and not released; the runner's, and everybody's while there is none
 
+	unanswered atomic.Int64 // Requests that handlers have
+
 	draining atomic.Bool // there are to be no more of them
 	heard    atomic.Bool // there were some
 	leaving  bool        // EventRetire has been on its way since
@@ -59,16 +61,34 @@ func (c *Conn) post(ev engine.Event) {
 	c.run()
 }
 
-// postCall brings a Call. With others in progress, their callers are likely to bring one too: before this one runs the
-// engine it lets other goroutines run, and one post (and with it one write) takes all that came.
-// The event is in the queue meanwhile, so whoever runs the engine takes it along: only its own
-// caller waits to be scheduled again, and for no more than itself.
+// postCall posts a Call. With others in progress, their callers are likely to bring one too.
 func (c *Conn) postCall(ev engine.Event) {
 	if cap(c.slots)-len(c.slots) == 1 {
 		c.post(ev)
 		return
 	}
+	c.postTogether(ev)
+}
+
+// postReply posts the answer to a Request. With others at handlers, these are likely to be answered too.
+func (c *Conn) postReply(r *Request) {
+	ev := engine.Event{Kind: engine.EventReply, Request: r.req}
+	if c.unanswered.Add(-1) == 0 {
+		c.post(ev)
+		return
+	}
+	c.postTogether(ev)
+}
+
+// postTogether posts an event, and lets other goroutines run before this one runs the engine: so one post (and
+// with it one write) takes all that they bring. The event is in the queue meanwhile, so whoever runs the engine takes it
+// along: only this goroutine waits to be scheduled again, and for no more than itself.
+func (c *Conn) postTogether(ev engine.Event) {
 	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
+		return
+	}
 	c.queue = append(c.queue, ev)
 	if !c.running {
 		c.mu.Unlock()
@@ -189,7 +209,14 @@ func (c *Conn) gather(events []engine.Event, arm, armSends bool) (_ []engine.Eve
 		n += got
 	}
 	for i := range n {
-		events = append(events, engine.Event{Kind: engine.EventCompletion, WC: &c.wcs[i]})
+		ev := engine.Event{Kind: engine.EventCompletion, WC: &c.wcs[i]}
+		if s := ev.WC.Status; s != verbs.StatusSuccess && s != verbs.StatusFlushed {
+			ev.Kind, ev.Err = engine.EventBroken, c.cause(ev.WC.Err())
+			if i >= n-got {
+				ev.WC = nil // of a Receive
+			}
+		}
+		events = append(events, ev)
 	}
 	if err != nil {
 		return append(events, engine.Event{Kind: engine.EventBroken, Err: err}), false
@@ -203,12 +230,12 @@ func (c *Conn) step(events []engine.Event) {
 	c.await = f.Await
 	if len(f.Recvs) > 0 {
 		if _, err := c.qp.PostRecv(f.Recvs); err != nil {
-			c.refused(err)
+			_ = c.refused(err)
 		}
 	}
 	if len(f.Sends) > 0 {
 		if _, err := c.qp.PostSend(f.Sends); err != nil {
-			c.refused(err)
+			err = c.refused(err)
 			for _, r := range f.Release {
 				r.Err = cmp.Or(r.Err, err) // its answer may be among them
 			}
@@ -219,11 +246,12 @@ func (c *Conn) step(events []engine.Event) {
 	}
 	if f.Fail != nil {
 		// When this returns no memory is touched any more for this connection.
-		_ = c.qp.Disconnect() // has no way to fail that we could do anything about
+		_ = verbs.Disconnect(c.qp, reason(f.Fail)) // has no way to fail that we could do anything about
 		c.ended(f.Fail)
 		c.cancel(f.Fail)
 		c.down()
-		c.desert(f.Fail)
+		c.failWaiting(f.Fail)
+		c.dismiss()
 	}
 	for _, b := range f.Return {
 		c.giveBack(b)
@@ -231,11 +259,17 @@ func (c *Conn) step(events []engine.Event) {
 	for _, r := range f.Sinks {
 		c.sink(r)
 	}
+	if c.chunks.asks { // more was delivered, maybe
+		c.grantWaiting()
+	}
 	for _, r := range f.Deliver {
 		c.deliver(r)
 	}
 	for _, call := range f.Done {
 		call.Owner.(*slot).done <- struct{}{}
+	}
+	for _, l := range f.Settled {
+		c.settled(l.(*leftover))
 	}
 	for _, r := range f.Release {
 		c.release(r)
@@ -246,6 +280,18 @@ func (c *Conn) step(events []engine.Event) {
 	if f.Deadline > 0 {
 		c.wake(f.Deadline)
 	}
+}
+
+// reason returns what the peer is given for the end of a connection: whether it was at fault.
+func reason(why error) verbs.DisconnectReason {
+	var fault *Fault
+	switch {
+	case errors.Is(why, ErrTimeout), errors.Is(why, ErrNoDone):
+		return verbs.ReasonTime
+	case errors.Is(why, ErrErrors), errors.Is(why, ErrInvalidated), errors.As(why, &fault):
+		return verbs.ReasonRule
+	}
+	return verbs.ReasonDone
 }
 
 // ended tells why a connection is gone. Of those that a peer or its owner ends nobody needs to know, and of broken
@@ -260,13 +306,22 @@ func (c *Conn) ended(why error) {
 	c.set.Logger.Debug("rdmaio: connection ended", "queue_pair", c.qp.Num(), "reason", why)
 }
 
-// refused deals with a post that the provider did not take. If the connection
-// has just ended, and lost is still to be called, that is the reason to tell.
-func (c *Conn) refused(err error) {
-	if why := c.qp.Err(); why != nil {
-		err = why
-	}
+// refused ends the connection for a post that the provider did not take, and returns why.
+func (c *Conn) refused(err error) error {
+	err = c.cause(err)
 	c.post(engine.Event{Kind: engine.EventBroken, Err: err})
+	return err
+}
+
+// cause returns why the queue pair failed, where a completion or a post shows that it did: a status
+// names neither the message nor its size, nor whose fault it was. Disconnect waits for an end that has begun; if
+// none has, the failure itself is the cause.
+func (c *Conn) cause(failure error) error {
+	_ = c.qp.Disconnect() // the connection ends in any case
+	if why := c.qp.Err(); why != nil && !errors.Is(why, verbs.ErrDisconnected) {
+		return why
+	}
+	return failure
 }
 
 // wake arms the timer if it is not, or for later. A deadline that moved later since is

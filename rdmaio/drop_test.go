@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -106,7 +108,7 @@ func TestHandlerPanics(t *testing.T) {
 					quick(nil).ServeRPC(r)
 				}
 				panic("out of coffee")
-			}), &rdmaio.Config{Blocking: mode == "blocking", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			}), &rdmaio.Config{NonBlocking: mode != "blocking", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			c := w.dial(nil)
 			again(t, c, smallCall(), 1)
 			conn := serverConn(t, s)
@@ -128,6 +130,43 @@ func TestHandlerPanics(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A handler that ends its goroutine, as t.Fatal in it does, costs its connection: its place goes to the Call that waits for
+// it, and Close has nothing to wait for.
+func TestHandlerEndsGoroutine(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		const calls = 4
+		var log bytes.Buffer
+		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			if r.Message[3] == 1 {
+				quick(nil).ServeRPC(r)
+				return
+			}
+			runtime.Goexit()
+		}), &rdmaio.Config{MaxHandlers: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for range calls { // more than there are places
+			c := w.dial(nil)
+			again(t, c, smallCall(), 1)
+			var failed sync.WaitGroup
+			for xid := range uint32(calls) {
+				failed.Go(func() {
+					if _, err := c.Call(context.Background(), nullCall(2+xid, 40)); err == nil {
+						t.Error("the Call went well")
+					}
+				})
+			}
+			failed.Wait()
+			<-c.Done()
+		}
+		again(t, w.dial(nil), smallCall(), 1)
+		if err := s.Close(); err != nil { // the log is complete
+			t.Error(err)
+		}
+		if s := log.String(); strings.Count(s, "Goexit") < calls {
+			t.Errorf("log: %s", s)
+		}
+	})
 }
 
 // More chunks than a peer with the same Config takes are refused before anything is sent, with the reason

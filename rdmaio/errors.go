@@ -18,7 +18,7 @@ var (
 	ErrMessage = errors.New("rdmaio: not a usable message")
 	// ErrReverse: a Call on an accepted connection, before Conn.AllowReverse or without Config.ReverseCredits.
 	ErrReverse = errors.New("rdmaio: no reverse Calls")
-	// ErrPanic: a Handler panicked, and this side closed the connection.
+	// ErrPanic: a Handler panicked or ended its goroutine, and this side closed the connection.
 	ErrPanic = errors.New("rdmaio: a handler panicked")
 	// ErrXIDInUse: a Call with the same XID is in flight on the connection, or was
 	// cancelled and its reply has not come yet.
@@ -49,7 +49,7 @@ type Fault = header.Fault
 // SizeError says that something does not fit where it has to go, and how much does.
 type SizeError = engine.SizeError
 
-// CallError is why a Call failed. It unwraps to the reason: a *PeerError, a
+// CallError is why a Call failed. It unwraps to the reason: a *PeerError (in a *RefusedError where it is ERR_CHUNK), a
 // *Fault, a *SizeError, the context's error, ErrClosed, or what verbs says of a lost connection.
 type CallError struct {
 	XID uint32

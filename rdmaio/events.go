@@ -3,6 +3,8 @@ package rdmaio
 import (
 	"fmt"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Event is what Config.Events is told of: one of the pointers to the types below. More may come, so
@@ -38,7 +40,7 @@ type TermsSet struct {
 	Terms Terms // which hold now
 }
 
-// RPC says which one an event is about.
+// RPC identifies the RPC of an event.
 type RPC struct {
 	Conn *Conn
 	XID  uint32
@@ -80,6 +82,12 @@ type ServeEnd struct {
 	Placed         int           // items that came by chunk
 	Dropped        bool          // by Request.Drop
 	Err            error         // why no reply went out; with a *SizeError the peer was told by RDMA_ERROR
+
+	// Denied and Status are what the reply says (RFC 5531 §9): with Denied there is no Status; oncrpc.Success is 0.
+	Denied bool
+	Status oncrpc.AcceptStat
+
+	HandlerErr error // what the handler said by Request.Report
 }
 
 // Refusal: a Call of the peer was answered by RDMA_ERROR, before a Handler saw it.
@@ -162,9 +170,20 @@ func (e *TermsSet) String() string {
 	return fmt.Sprintf("connection with %s has other terms: %+v", e.Conn.RemoteAddr(), e.Terms)
 }
 
-// String names the RPC.
+// String returns the XID, the procedure, and the peer's address. The procedure is in words where Config.Programs has its
+// names: "NFS3 GETATTR (100003 v3 proc 1)".
 func (r *RPC) String() string {
-	return fmt.Sprintf("%#08x, program %d version %d procedure %d, %s", r.XID, r.Program, r.Version, r.Procedure, r.Conn.RemoteAddr())
+	return fmt.Sprintf("%#08x, %s, %s", r.XID, r.procedure(), r.Conn.RemoteAddr())
+}
+
+func (r *RPC) procedure() string {
+	programs := r.Conn.set.Programs
+	for i := range programs {
+		if p := &programs[i]; p.Number == r.Program && p.Version == r.Version {
+			return p.Describe(r.Procedure)
+		}
+	}
+	return (&oncrpc.Program{Number: r.Program, Version: r.Version}).Describe(r.Procedure)
 }
 
 // String implements fmt.Stringer.
@@ -193,7 +212,17 @@ func (e *ServeEnd) String() string {
 	case e.Dropped:
 		return fmt.Sprintf("serve %v: dropped after %v", &e.RPC, e.Took)
 	}
-	return fmt.Sprintf("serve %v: %d bytes sent after %v", &e.RPC, e.Sent, e.Took)
+	text := fmt.Sprintf("serve %v: %d bytes sent after %v", &e.RPC, e.Sent, e.Took)
+	switch {
+	case e.Denied:
+		text += ", denied"
+	case e.Status != oncrpc.Success:
+		text += fmt.Sprintf(", %v", e.Status)
+	}
+	if e.HandlerErr != nil {
+		text += fmt.Sprintf(": %v", e.HandlerErr)
+	}
+	return text
 }
 
 // String implements fmt.Stringer.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // diary keeps what Config.Events is told, and checks its order.
@@ -219,6 +220,46 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// The texts of events name the procedures of Config.Programs in words, and others by number.
+func TestEventsNameProcedures(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	var texts []string
+	note := func(e rdmaio.Event) {
+		switch e.(type) {
+		case *rdmaio.CallStart, *rdmaio.CallEnd, *rdmaio.ServeStart, *rdmaio.ServeEnd:
+			mu.Lock()
+			defer mu.Unlock()
+			texts = append(texts, e.String())
+		}
+	}
+	nfs := oncrpc.Program{Number: 100003, Version: 3, Name: "NFS3", Procedures: map[uint32]string{0: "NULL"}}
+	other := oncrpc.Program{Number: 100003, Version: 4, Name: "NFS4"}
+	w.serve(echo{}, &rdmaio.Config{Events: note, Programs: []oncrpc.Program{other, nfs}})
+	c := w.dial(&rdmaio.Config{Events: note, Programs: []oncrpc.Program{other}})
+	if _, err := c.Call(context.Background(), nullCall(7, 40)); err != nil {
+		t.Fatal(err)
+	}
+	for { // the server may finish after the Reply is here
+		mu.Lock()
+		n := len(texts)
+		mu.Unlock()
+		if n == 4 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for _, text := range texts {
+		want := "program 100003 version 3 procedure 0,"
+		if strings.HasPrefix(text, "serve") {
+			want = "NFS3 NULL (100003 v3 proc 0),"
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("%q does not have %q", text, want)
+		}
+	}
+}
+
 // With one credit all Calls but one wait, and the numbers agree with Stats however many come at a time.
 func TestEventsOfWaiting(t *testing.T) {
 	w := newWorld(t)
@@ -227,7 +268,7 @@ func TestEventsOfWaiting(t *testing.T) {
 	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		time.Sleep(100 * time.Microsecond) // so that others come meanwhile
 		store.ServeRPC(r)
-	}), &rdmaio.Config{Credits: 1, Events: there.add, Blocking: true})
+	}), &rdmaio.Config{Credits: 1, Events: there.add})
 	c := w.dial(&rdmaio.Config{Credits: 2, Events: here.add})
 	var wg sync.WaitGroup
 	for i := range 8 {

@@ -137,8 +137,8 @@ func (v *victim) do(c *rdmaio.Conn, device string, shape int) {
 	ctx, cancel := context.WithTimeout(context.Background(), v.wait)
 	defer cancel()
 	reply, err := c.Call(ctx, call)
-	if n := v.w.watch.live(device); n > 0 {
-		v.t.Errorf("Call %d returned %v with %d keys live", shape, err, n)
+	if _, n := v.w.watch.live(device); n > 0 {
+		v.t.Errorf("Call %d returned %v with %d keys to its memory", shape, err, n)
 	}
 	var ce *rdmaio.CallError
 	switch {

@@ -178,7 +178,13 @@ func underFlood(t *testing.T, attack func(t *testing.T, p *socketPeer), legacy b
 	if n := len(s.Conns()); n != 1 {
 		t.Errorf("%d connections, want the honest one", n)
 	}
-	if grown := inUse() - before; grown > 1<<20 {
+	// Connections that the attackers left behind in the handshake are not in Conns, and end later on a busy machine.
+	grown := inUse() - before
+	for grown > 1<<20 && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+		grown = inUse() - before
+	}
+	if grown > 1<<20 {
 		t.Errorf("%d KiB are kept", grown>>10)
 	}
 	// What is its own ends with it, and nothing else is there then.

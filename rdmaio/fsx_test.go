@@ -105,7 +105,7 @@ func (f *fsx) do(call *rdmaio.Call) *rdmaio.Reply {
 	if err != nil {
 		f.t.Fatalf("operation %d: %v", f.xid, err)
 	}
-	if n := f.w.watch.live("client"); n != 0 {
+	if n, _ := f.w.watch.live("client"); n != 0 {
 		f.t.Fatalf("operation %d: %d keys live when its caller has its memory back", f.xid, n)
 	}
 	if got := int(binary.BigEndian.Uint32(reply.Message[24:])); got != len(f.model) {

@@ -33,7 +33,7 @@ const (
 )
 
 // A server under attack: after each message it does what it must and nothing
-// else, and unless the connection had to end, serves the next good Call (R56, R65 to R67,
+// else, and unless the connection had to end, serves the next good Call (R55, R56, R59, R65 to R67,
 // R74, R93, R94, R110, R114 to R118, R325, R327).
 func TestHostileCalls(t *testing.T) { overEach(t, hostileCalls) }
 
@@ -44,7 +44,7 @@ func hostileCalls(t *testing.T, w *world) {
 		e := replyHeader(binary.BigEndian.Uint32(r.Message))
 		e.opaque("", r.Message[8:])
 		r.Reply(e.message(), nil)
-	}), &rdmaio.Config{MaxPull: 6000, MaxSegments: 4, MaxChunks: 3, Credits: 4})
+	}), &rdmaio.Config{MaxReadBytes: 6000, MaxSegments: 4, MaxChunks: 3, Credits: 4})
 
 	for _, c := range []struct {
 		name string
@@ -96,13 +96,16 @@ func hostileCalls(t *testing.T, w *world) {
 		{"T44: odd segments", func(k, a string) string {
 			return msg(rd(40, k, 1, a) + rd(40, k, 2, a) + rd(40, k, 3, a) + rd(40, k, 5, a))
 		}, served},
+		{"R55: a segment of nothing among others", func(k, a string) string {
+			return msg(rd(40, k, 4, a) + rd(40, k, 0, a) + rd(40, k, 4, a))
+		}, served},
 		{"T46: 4 GiB", func(k, a string) string { return msg(rd(40, k, 0xffffffff, "0000000000000000")) }, chunkErr},
 		{"T46: three of them", func(k, a string) string {
 			return msg(rd(40, k, 0xffffffff, "0000000000000000") + rd(40, k, 0xffffffff, "0000000000000000") + rd(40, k, 0xffffffff, "0000000000000000"))
 		}, chunkErr},
 		{"R56: one byte over the limit", func(k, a string) string { return msg(rd(40, k, 6001, a)) }, chunkErr},
 		{"R56: just the limit", func(k, a string) string { return msg(rd(40, k, 600, a)) }, served},
-		{"T47: wraps 2^64", func(k, a string) string { return msg(rd(40, k, 16, "fffffffffffffff8")) }, chunkErr},
+		{"T47, R59: wraps 2^64", func(k, a string) string { return msg(rd(40, k, 16, "fffffffffffffff8")) }, chunkErr},
 		{"T51: five segments", func(k, a string) string { return msg(repeat(rd(40, k, 4, a), 5)) }, chunkErr},
 		{"T51: four chunks", func(k, a string) string {
 			return msg(rd(8, k, 4, a) + rd(12, k, 4, a) + rd(16, k, 4, a) + rd(20, k, 4, a))
@@ -296,6 +299,10 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
 		ends  bool   // the connection
 	}{
 		{"good", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 0, good(call), rpc(call)) }, "ok", false},
+		{"RFC 8267: the write chunk empty", func(call []byte, p *peertest.Peer) []byte {
+			l := good(call)
+			return answer(call, 8, 0, append(put(l[:12:12], 8, 0), l[28:]...), rpc(call))
+		}, "ok", false},
 		{"T62: unknown XID", func(call []byte, p *peertest.Peer) []byte {
 			return put(answer(call, 8, 0, good(call), rpc(call)), 0, 7)
 		}, "", false},

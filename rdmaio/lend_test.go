@@ -139,3 +139,18 @@ func TestNoSendBuffers(t *testing.T) {
 		}
 	})
 }
+
+// A connection registers the Receives that it posts and one send buffer, not a byte more, whatever the credits of the two
+// directions are.
+func TestMessageMemory(t *testing.T) {
+	for _, tt := range []struct{ credits, reverse int }{{32, 0}, {32, 4}, {33, 0}, {5, 1}, {100, 20}} {
+		w := newWorld(t)
+		handler := &file{t: t}
+		s := w.serve(handler, &rdmaio.Config{Credits: tt.credits, ReverseCredits: tt.reverse, InlineSend: 4096, InlineRecv: 4096})
+		c := w.dial(&rdmaio.Config{Credits: tt.credits, ReverseCredits: tt.reverse, ReverseHandler: handler, InlineSend: 4096, InlineRecv: 4096})
+		again(t, c, smallCall(), 1)
+		if got, want := serverConn(t, s).Stats().BufferBytes, uint64((tt.credits+tt.reverse+1)*4096); got != want {
+			t.Errorf("%d and %d credits: %d bytes, want %d", tt.credits, tt.reverse, got, want)
+		}
+	}
+}

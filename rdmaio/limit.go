@@ -19,10 +19,11 @@ var ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
 
 // shared is what the connections of a server have in common.
 type shared struct {
-	memory   budget
-	handlers chan struct{} // a place for each one that may run; nil: no limit
-	log      *slog.Logger  // for what peers can cause
-	ends     *slog.Logger  // for that which ended a connection, lest the former leave no room for it
+	memory budget
+	places places
+	faults *slog.Logger // of handlers
+	log    *slog.Logger // for what peers can cause
+	ends   *slog.Logger // for what ended a connection: limited by itself, so that peers cannot hide it behind other noise
 }
 
 // budget is a number of bytes. The zero one has no end.
@@ -50,46 +51,113 @@ func (b *budget) left() int {
 	return int(max(b.most-b.used.Load(), 0))
 }
 
-// hoard is the memory of a connection's Calls with chunks. It is for the one who runs the engine.
-type hoard struct {
+// freeMemory is how many bytes a connection may take for Calls with chunks before the peer has delivered any. With what a
+// first message allows this fills a buffer of 32 KiB. perDelivered is how many more it may take for each byte that came. Buffers
+// are up to a quarter longer than what is in them, so that 64 KiB and four bytes for each that came is what a peer can cost.
+const (
+	freeMemory   = 31 << 10
+	perDelivered = 3
+)
+
+// chunkMemory is the memory of a connection's Calls with chunks. It is for the one who runs the engine.
+//
+// A header of 100 bytes can name a MiB, so memory follows what has arrived (freeMemory, perDelivered). A Call that is longer than that begins in a short buffer and moves to a
+// longer one when that is full; one Call does so at a time, and all further ones wait behind it. Memory thus waits for the peer
+// only, never for a handler: a Call that was delivered has brought more allowance than it uses.
+type chunkMemory struct {
 	used    int
-	waiting []*engine.Request // for others to be answered
+	waiting []*engine.Request
+	growing *engine.Request // has a part of its memory at most
+	asks    bool            // the growing Call waits for more
 }
 
-// sink gives a Call with chunks the memory to be put together in, or lets it wait. It has
-// its Receive meanwhile, so that a peer who wants too much at a time slows down himself only (R309).
+// sink gives a Call with chunks memory to be assembled in, or lets it wait. The Call keeps its Receive meanwhile, so that
+// a peer that wants too much at a time slows down only itself (R309).
 func (c *Conn) sink(q *engine.Request) {
-	if h := &c.hoard; len(h.waiting) > 0 || !c.affords(q) {
-		h.waiting = append(h.waiting, q)
-		c.hit(LimitMaxConnMemory)
-		return
+	m := &c.chunks
+	fits := c.fits(q)
+	switch {
+	case q == m.growing:
+		m.asks = true
+	case fits && m.growing == nil && len(m.waiting) == 0:
+		m.growing, m.asks = q, true
+	default:
+		m.waiting = append(m.waiting, q)
+		if !fits {
+			c.hit(LimitMaxConnMemory)
+		}
 	}
-	c.allot(q)
+	c.grantWaiting()
 }
 
-// affords reports whether a Call with chunks may go on now. One alone may always try. A connection takes no more
-// than it leaves to all others: so n of them that take what they can leave a part in n+1, and a Call of
+// fits reports whether a Call with chunks may begin. One alone always may. A connection takes no more
+// than it leaves to all others, so that n of them that take what they can leave a part in n+1, and a Call of
 // another client is not refused because of them (R309).
-func (c *Conn) affords(q *engine.Request) bool {
-	h := &c.hoard
-	return h.used == 0 || h.used+q.SinkSize <= min(c.set.MaxConnMemory, c.shared.memory.left())
+func (c *Conn) fits(q *engine.Request) bool {
+	m := &c.chunks
+	return m.used == 0 || m.used+q.SinkSize <= min(c.set.MaxConnMemory, c.shared.memory.left())
 }
 
-// allot gives a Call its memory.
-func (c *Conn) allot(q *engine.Request) {
+// grantWaiting gives memory to the growing Call and to those that wait, in their order, as far as there is enough now.
+func (c *Conn) grantWaiting() {
+	m := &c.chunks
+	for {
+		if m.growing == nil && len(m.waiting) > 0 && c.fits(m.waiting[0]) {
+			m.growing, m.asks = m.waiting[0], true
+			m.waiting = m.waiting[1:]
+		}
+		if !m.asks {
+			return
+		}
+		q := m.growing
+		n := c.allowed(q)
+		if n < min(q.SinkSize, q.SinkFilled+freeMemory) {
+			return // not worth a round trip: what is on its way allows more
+		}
+		m.asks = false
+		if n == q.SinkSize {
+			m.growing = nil
+		}
+		c.grant(q, n)
+	}
+}
+
+// allowed is how many bytes the growing Call may have by what the peer has delivered.
+func (c *Conn) allowed(q *engine.Request) int {
+	more := freeMemory + perDelivered*int64(c.engine.Delivered()) - int64(c.chunks.used)
+	return int(min(int64(q.SinkSize), int64(q.SinkFilled)+more))
+}
+
+// grant gives a Call n bytes of memory, and moves there what it has.
+func (c *Conn) grant(q *engine.Request, n int) {
 	ev := engine.Event{Kind: engine.EventSink, Request: q}
-	if !c.shared.memory.take(q.SinkSize) {
+	r, _ := q.Owner.(*Request)
+	have := 0
+	if r != nil {
+		have = r.assembly
+	}
+	if !c.shared.memory.take(n - have) {
 		c.hit(LimitMaxMemory)
 		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.SinkSize, c.set.MaxMemory)
-	} else if b, err := c.pool.Buffer(q.SinkLead + q.SinkSize); err != nil {
-		c.shared.memory.give(q.SinkSize)
+	} else if b, err := c.pool.Buffer(q.SinkLead + n); err != nil {
+		c.shared.memory.give(n - have)
 		ev.Err = err
 	} else {
-		c.hoard.used += q.SinkSize
+		c.chunks.used += n - have
+		if r == nil {
+			r = &Request{conn: c, req: q}
+			q.Owner = r
+		} else {
+			copy(b.Bytes[q.SinkLead:], q.Sink.Bytes[:q.SinkFilled])
+			ev.Err = c.pool.Discard(r.sink)
+		}
+		r.sink, r.assembly = b, n
 		q.Sink = engine.Buffer{MR: b.MR, Offset: q.SinkLead, Bytes: b.Bytes[q.SinkLead:]}
-		q.Owner = &Request{conn: c, req: q, sink: b}
 	}
 	if ev.Err != nil {
+		if c.chunks.growing == q {
+			c.chunks.growing = nil
+		}
 		c.log.Warn("rdmaio: a call was refused", "queue_pair", c.qp.Num(), "reason", ev.Err)
 	}
 	c.post(ev)
@@ -98,46 +166,20 @@ func (c *Conn) allot(q *engine.Request) {
 // returned takes the memory of a Call back, and lets others have it.
 func (c *Conn) returned(n int) {
 	c.shared.memory.give(n)
-	h := &c.hoard
-	h.used -= n
-	for len(h.waiting) > 0 && c.affords(h.waiting[0]) {
-		q := h.waiting[0]
-		h.waiting = h.waiting[1:]
-		c.allot(q)
-	}
+	c.chunks.used -= n
+	c.grantWaiting()
 }
 
-// desert ends the wait of Calls whose connection is gone.
-func (c *Conn) desert(why error) {
-	for _, q := range c.hoard.waiting {
+// failWaiting ends the wait of Calls whose connection is gone.
+func (c *Conn) failWaiting(why error) {
+	m := &c.chunks
+	if m.asks {
+		m.waiting = append(m.waiting, m.growing)
+	}
+	for _, q := range m.waiting {
 		c.post(engine.Event{Kind: engine.EventSink, Request: q, Err: why})
 	}
-	c.hoard.waiting = nil
-}
-
-// admit waits for a place for a handler, and returns what to take it back from; false if the connection ended
-// first. Each connection has one of its own, lest handlers that wait for the clients of some, as long as
-// those like, keep out the Calls of all others.
-func (c *Conn) admit() (place chan struct{}, ok bool) {
-	if c.shared.handlers == nil {
-		return nil, true
-	}
-	select {
-	case c.ownPlace <- struct{}{}:
-		return c.ownPlace, true
-	case c.shared.handlers <- struct{}{}:
-		return c.shared.handlers, true
-	default:
-		c.hit(LimitMaxHandlers)
-	}
-	select {
-	case c.ownPlace <- struct{}{}:
-		return c.ownPlace, true
-	case c.shared.handlers <- struct{}{}:
-		return c.shared.handlers, true
-	case <-c.ctx.Done():
-		return nil, false
-	}
+	m.waiting, m.growing, m.asks = nil, nil, false
 }
 
 // maxRecords is how many records a second a peer can cause.

@@ -163,7 +163,7 @@ func TestMaxHandlers(t *testing.T) {
 		running--
 		mu.Unlock()
 		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
-	}), &rdmaio.Config{Blocking: true, MaxHandlers: 2})
+	}), &rdmaio.Config{MaxHandlers: 2})
 	var wg sync.WaitGroup
 	for range 3 {
 		c := w.dial(nil)
@@ -193,7 +193,7 @@ func TestHandlersOfOne(t *testing.T) {
 			return
 		}
 		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
-	}), &rdmaio.Config{Blocking: true, MaxHandlers: 2})
+	}), &rdmaio.Config{MaxHandlers: 2})
 	greedy, other := w.dial(nil), w.dial(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -16,7 +16,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	e.Lists.Reset()
 	e.Long = false
 	e.Payload = e.Payload[:0]
-	e.ReplyTo = call.ReplyBuf[:0]
+	e.ReplyTo = call.ReplyBuf[:0:len(call.ReplyBuf)]
 	chunks := c.role == engine.Requester || c.set.ReverseChunks
 	if chunks {
 		if err := c.offer(s, call); err != nil {
@@ -102,14 +102,33 @@ func (c *Conn) offer(s *slot, call *Call) error {
 		}
 	}
 	// A reply chunk is due if the largest reply does not come inline with the lists it returns (RFC 8166 §4.3.3).
-	if n := len(call.ReplyBuf); n > c.terms.Load().Recv-header.PrefixSize-l.Size() {
-		l.HasReply = true
-		for range c.segments(n) {
-			l.Reply = append(l.Reply, header.Segment{})
-		}
-		s.call.ReplyTo = nil // the peer can write there until the key has ended
-		return c.register(s, l.Reply[:0], call.ReplyBuf, replyChunk)
+	n := call.MaxReply
+	if n == 0 {
+		n = len(call.ReplyBuf)
 	}
+	if n <= c.terms.Load().Recv-header.PrefixSize-l.Size() {
+		return nil
+	}
+	l.HasReply = true
+	for range c.segments(n) {
+		l.Reply = append(l.Reply, header.Segment{})
+	}
+	if call.MaxReply > 0 {
+		s.lent = true
+		return c.lendReply(s, l.Reply[:0], n)
+	}
+	s.call.ReplyTo = nil // the peer can write there until the key has ended
+	return c.register(s, l.Reply[:0], call.ReplyBuf, replyChunk)
+}
+
+// lendReply makes a region of n bytes of the connection's memory for the reply, and appends its segments to to.
+func (c *Conn) lendReply(s *slot, to []header.Segment, n int) error {
+	mr, err := c.pool.Lend(n, c.access(verbs.AccessLocalWrite|verbs.AccessRemoteWrite)) // R304
+	if err != nil {
+		return err
+	}
+	s.regions = append(s.regions, held{mr, lentChunk})
+	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(c.set.SegmentSize))
 	return nil
 }
 
@@ -128,13 +147,18 @@ func (c *Conn) few(what string, n int) error {
 // segments is how many a chunk of n bytes has.
 func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.SegmentSize }
 
-// region registers memory of a Call for the peer. If the peer may end keys it
+// access adds the right to end a key to the rights of a region, if the peer may end keys. Then it
 // may end any of them: it cannot tell which are meant (RFC 8797 §3.2).
-func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
+func (c *Conn) access(a verbs.Access) verbs.Access {
 	if c.terms.Load().RemoteInvalidate && c.role == engine.Requester {
-		access |= verbs.AccessRemoteInvalidate
+		a |= verbs.AccessRemoteInvalidate
 	}
-	mr, err := c.pool.Register(buf, access)
+	return a
+}
+
+// region registers memory of a Call for the peer.
+func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
+	mr, err := c.pool.Register(buf, c.access(access))
 	if err == nil {
 		s.regions = append(s.regions, held{mr, chunk})
 	}

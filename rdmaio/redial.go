@@ -164,13 +164,11 @@ func (c *Client) watch(conn *Conn) bool {
 		look = time.NewTicker(max(c.cfg.StuckTimeout/2, 1))
 		defer look.Stop()
 	}
-	stuck := 0 // times in a row
+	var stuck stall
 	for over := false; !over; {
 		select {
 		case <-look.C:
-			if s := conn.Stats(); s.Abandoned == 0 || s.Abandoned < s.Granted {
-				stuck = 0
-			} else if stuck++; stuck > 2 {
+			if s := conn.Stats(); stuck.look(&s) {
 				over = c.giveUp(&c.stats.Stuck)
 			}
 		case <-conn.Done():
@@ -202,6 +200,25 @@ func (c *Client) watch(conn *Conn) bool {
 		}
 	}()
 	return useful
+}
+
+// stall finds out whether a connection has become useless, by looking at it every half StuckTimeout.
+type stall struct {
+	received uint64 // messages, at the last look
+	times    int    // in a row that it looked useless
+}
+
+// look reports whether a connection has been useless for StuckTimeout: Calls that nobody waits for
+// have no reply, and either hold all credits, or nothing at all has come from the peer.
+func (s *stall) look(now *Stats) bool {
+	silent := now.Received == s.received
+	s.received = now.Received
+	if now.Abandoned == 0 || now.Abandoned < now.Granted && !silent {
+		s.times = 0
+		return false
+	}
+	s.times++
+	return s.times > 2
 }
 
 // giveUp takes the connection away, and counts that.

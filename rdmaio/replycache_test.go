@@ -49,8 +49,18 @@ func TestReplyCache(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		h := &counted{file: file{t: t, data: pattern(5000, 1)}, n: make(map[uint32]int)}
 		w.serve(rdmaio.CacheReplies(h, nil), nil)
-		first, second := w.dial(nil), w.dial(nil)
-		for i, c := range []*rdmaio.Conn{first, first, second, second} {
+		first := w.dial(nil)
+		var second *rdmaio.Conn
+		for i, c := range []*rdmaio.Conn{first, first, nil, nil} {
+			if i == 2 {
+				if err := first.Close(); err != nil {
+					t.Fatal(err)
+				}
+				second = w.dial(nil)
+			}
+			if c == nil {
+				c = second
+			}
 			buf := make([]byte, 5000+i) // places that are not the same
 			call := readCall(7, 0, buf[:5000])
 			call.Results[0] = buf
@@ -81,7 +91,7 @@ func TestReplyCacheWaits(t *testing.T) {
 	for _, drop := range []bool{false, true} {
 		w := newWorld(t)
 		h := &counted{file: file{t: t}, n: make(map[uint32]int), gate: make(chan struct{}), drop: drop}
-		s := w.serve(rdmaio.CacheReplies(h, nil), &rdmaio.Config{Blocking: true})
+		s := w.serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{Client: func(*rdmaio.Request) string { return "one" }}), &rdmaio.Config{})
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if drop {
@@ -198,24 +208,7 @@ func TestReplyCacheLarge(t *testing.T) {
 func TestClientStormWithCache(t *testing.T) {
 	w := newWorld(t)
 	h := &counted{file: file{t: t}, n: make(map[uint32]int)}
-	var server *rdmaio.Server
-	var wg sync.WaitGroup
-	t.Cleanup(wg.Wait)
-	var mu sync.Mutex
-	n := 0
-	server = w.serve(rdmaio.CacheReplies(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		mu.Lock()
-		n++
-		end := n%23 == 0
-		mu.Unlock()
-		if end {
-			for _, c := range server.Conns() {
-				wg.Add(1)
-				go func() { defer wg.Done(); _ = c.Close() }()
-			}
-		}
-		h.ServeRPC(r)
-	}), nil), nil)
+	w.serveCut(23, func(h rdmaio.Handler) rdmaio.Handler { return rdmaio.CacheReplies(h, nil) }, h)
 	c := w.newClient(&rdmaio.ClientConfig{Retransmits: 1000})
 	var callers sync.WaitGroup
 	for range 8 {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -19,11 +20,12 @@ import (
 type Handler interface {
 	// ServeRPC answers a Request by its Reply or Drop, before it returns or later, from
 	// any goroutine; every Request must be answered, once, or the connection's Close
-	// waits for it. See Config.Blocking for whether ServeRPC itself may wait.
+	// waits for it. ServeRPC itself may wait, unless Config.NonBlocking promises that it does not.
 	//
 	// A panic in it is logged, with its stack, and costs the connection (ErrPanic), not the
 	// program: no RPC can be answered with a word of this layer, and what the handler
-	// left behind is not to be trusted. Its Request counts as dropped, and nothing else may use it any more.
+	// left behind is not to be trusted. Its Request counts as dropped, and nothing else may use it any more. The same holds
+	// for a handler that ends its goroutine (runtime.Goexit, as testing.T.Fatal does); with Config.NonBlocking it must not.
 	ServeRPC(*Request)
 }
 
@@ -50,10 +52,12 @@ type Request struct {
 	conn     *Conn
 	req      *engine.Request
 	sink     *mrpool.Buffer // of Message, if it had chunks
+	assembly int            // bytes of it that count
 	long     *mrpool.Buffer // of a reply that had to be put together
 	regions  []mrpool.Region
 	answered atomic.Bool
 	held     bool // by a handler
+	handler  Handler
 	done     func(error)
 	tap      func(*Message) // sees the answer before it goes; nil: none comes
 	watch    *ServeEnd      // nil: nobody is told
@@ -66,21 +70,23 @@ func (r *Request) Conn() *Conn { return r.conn }
 // Context ends with the connection.
 func (r *Request) Context() context.Context { return r.conn.ctx }
 
-// Places tells how much room there is for each eligible result, bytes, in
-// their order; 0 means that it has to be inline. What Reply gets more items than
-// there are places for goes inline.
+// Places returns the sizes in bytes of the write chunks that the caller offered, in the order of the eligible results. A
+// result whose place is 0 goes inline, as do the items of Reply beyond the last place.
 func (r *Request) Places() []int {
 	n := make([]int, len(r.req.Lists.Writes))
 	for i, c := range r.req.Lists.Writes {
-		n[i] = int(header.Total(c))
+		n[i] = length(c)
 	}
 	return n
 }
 
-// ReplyRoom tells how large a reply may be, without what goes to Places, bytes.
+// ReplyRoom returns the size in bytes of the largest reply that the caller can take, without what goes to Places.
 func (r *Request) ReplyRoom() int {
-	return max(r.conn.terms.Load().Send-header.PrefixSize-r.req.Lists.Size(), int(header.Total(r.req.Lists.Reply)))
+	return max(r.conn.terms.Load().Send-header.PrefixSize-r.req.Lists.Size(), length(r.req.Lists.Reply))
 }
+
+// length is that of a chunk, or the largest int, which on 32-bit systems a chunk may exceed (R52).
+func length(chunk []header.Segment) int { return int(min(header.Total(chunk), math.MaxInt)) }
 
 // Reply answers. Items of m go to the places in their order, each at its own
 // (RFC 8166 §3.4.6; R76, R77); one whose place has no room at all is put back inline (R86).
@@ -98,14 +104,14 @@ func (r *Request) Reply(m Message, done func(error)) {
 		r.tap(&seen)
 	}
 	if r.watch != nil {
-		r.watch.Sent = m.bytes()
+		r.watch.answer(&m)
 	}
 	if err := r.plan(&m); err != nil {
 		r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
 		r.failed = err
 		r.req.Answer.Refuse = header.ErrChunk
 	}
-	r.conn.post(engine.Event{Kind: engine.EventReply, Request: r.req})
+	r.conn.postReply(r)
 }
 
 // Drop ends a Request without an answer, which RPC permits a server (RFC 2203 §5.3.3.1 demands
@@ -121,7 +127,17 @@ func (r *Request) Drop(done func(error)) {
 			r.watch.Dropped = true
 		}
 		r.req.Answer.Drop = true
-		r.conn.post(engine.Event{Kind: engine.EventReply, Request: r.req})
+		r.conn.postReply(r)
+	}
+}
+
+// Report records an error of the handler that its answer does not carry: it goes to Config.Logger at level Warn, or without
+// one to slog.Default, and to ServeEnd.HandlerErr. Call it before Reply or Drop; package rpc does for every SYSTEM_ERR.
+func (r *Request) Report(err error) {
+	c := r.conn
+	c.shared.faults.Warn("rdmaio: a handler failed", "peer", c.RemoteAddr(), "xid", binary.BigEndian.Uint32(r.Message), "reason", err)
+	if r.watch != nil {
+		r.watch.HandlerErr = err
 	}
 }
 
@@ -223,6 +239,7 @@ func (c *Conn) deliver(q *engine.Request) {
 		return
 	}
 	r.held = true
+	c.unanswered.Add(1)
 	r.Message, r.Padding = q.Message, Padding(q.Padding)
 	for _, p := range q.Placed {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
@@ -230,36 +247,27 @@ func (c *Conn) deliver(q *engine.Request) {
 	if c.set.Events != nil {
 		r.served()
 	}
-	if !c.set.Blocking {
-		c.handle(r)
-		return
-	}
-	c.handlers.Add(1)
-	go func() {
-		defer c.handlers.Done()
-		place, ok := c.admit()
-		if !ok {
-			r.Drop(nil)
-			return
-		}
-		if place != nil {
-			defer func() { <-place }()
-		}
-		c.handle(r)
-	}()
+	c.dispatch(r, c.handler)
 }
 
 // handle runs the handler, and survives it.
-func (c *Conn) handle(r *Request) {
+func (c *Conn) handle(r *Request, h Handler) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			c.set.Logger.Error("rdmaio: a handler panicked, its connection is closed",
-				"queue_pair", c.qp.Num(), "panic", v, "stack", string(debug.Stack()))
-			c.post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %v", ErrPanic, v)})
-			r.Drop(nil)
+		if returned {
+			return
 		}
+		v := recover()
+		if v == nil { // that of panic(nil) is an error
+			v = "it called runtime.Goexit, as testing.T.Fatal does"
+		}
+		c.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
+			"queue_pair", c.qp.Num(), "panic", v, "stack", string(debug.Stack()))
+		c.post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %v", ErrPanic, v)})
+		r.Drop(nil)
 	}()
-	c.handler.ServeRPC(r)
+	h.ServeRPC(r)
+	returned = true
 }
 
 // release gives back what a Request had.
@@ -288,7 +296,7 @@ func (c *Conn) release(q *engine.Request) {
 		}
 	}
 	if r.sink != nil {
-		c.returned(q.SinkSize)
+		c.returned(r.assembly)
 	}
 	err := r.failed
 	if err == nil {

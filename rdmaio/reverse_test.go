@@ -91,7 +91,7 @@ func bothWays(t *testing.T, w *world) {
 	}), rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		served <- binary.BigEndian.Uint32(r.Message[20:])
 		answer(r)
-	}), rdmaio.Config{Blocking: true}, rdmaio.Config{Blocking: true})
+	}), rdmaio.Config{}, rdmaio.Config{})
 	for proc := range uint32(2) {
 		if err := call(b.client, proc); err != nil {
 			t.Fatal(err)

@@ -57,11 +57,9 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{dev: dev, set: set, log: newLimited(set.Logger), ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool)}
 	s.taking, s.stop = context.WithCancelCause(run)
-	s.shared.log, s.shared.ends = s.log, newLimited(set.Logger)
+	s.shared.log, s.shared.ends, s.shared.faults = s.log, newLimited(set.Logger), newLimited(set.faults)
 	s.shared.memory.most = int64(set.MaxMemory)
-	if set.MaxHandlers > 0 {
-		s.shared.handlers = make(chan struct{}, set.MaxHandlers)
-	}
+	s.shared.places.most = set.MaxHandlers
 	s.wg.Add(2)
 	go s.accept(run)
 	go s.trim(run)
@@ -153,12 +151,14 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	c.log, c.ends = log, s.shared.ends.With("peer", peer)
 	c.agree(req.PrivateData())
 	s.list(c, false)
-	if _, err = req.Accept(ctx, c.qp, s.set.params()); err != nil {
+	info, err := req.Accept(ctx, c.qp, s.set.params())
+	if err != nil {
 		s.rejected.Add(1)
 		s.set.failed(peer, true, err)
 		log.Debug("rdmaio: accept", "reason", err)
 		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
 	} else {
+		c.connected(info)
 		c.up()
 		s.accepted.Add(1)
 		s.list(c, true)

@@ -114,7 +114,7 @@ func TestSetTermsReads(t *testing.T) {
 		if most > limit {
 			t.Errorf("%d RDMA Reads at a time, %d were agreed on", most, limit)
 		}
-		if st := serverConn(t, s).Stats(); st.Pulled != uint64(4*len(data)) || st.Waiting != 0 {
+		if st := serverConn(t, s).Stats(); st.BytesRead != uint64(4*len(data)) || st.Waiting != 0 {
 			t.Errorf("%+v", st)
 		}
 	}

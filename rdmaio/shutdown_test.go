@@ -23,7 +23,7 @@ func TestShutdown(t *testing.T) {
 				<-leave
 			}
 			r.Reply(rdmaio.Message{Inline: rpcReply(r.Message)}, nil)
-		}), &rdmaio.Config{Blocking: true})
+		}), &rdmaio.Config{})
 		busy, other, resting := w.dial(nil), w.dial(nil), w.dial(nil)
 		for _, c := range []*rdmaio.Conn{busy, other, resting} {
 			if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {

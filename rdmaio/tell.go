@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // rpcOf reads which RPC a message is of; it has at least an XID.
@@ -111,6 +113,23 @@ func (r *Request) served() {
 	c := r.conn
 	r.watch = &ServeEnd{RPC: c.rpcOf(r.Message), Took: time.Since(c.start), Received: len(r.Message), Placed: len(r.Placed)}
 	c.tell(&ServeStart{RPC: r.watch.RPC, Request: r})
+}
+
+// answer notes what is sent, and what it says: xid, type, reply_stat, verifier, accept_stat (RFC 5531 §9).
+func (e *ServeEnd) answer(m *Message) {
+	e.Sent = m.bytes()
+	b := m.Inline
+	if len(b) < 12 {
+		return
+	}
+	if e.Denied = binary.BigEndian.Uint32(b[8:]) != uint32(oncrpc.Accepted); e.Denied || len(b) < 24 {
+		return
+	}
+	if verf := uint64(binary.BigEndian.Uint32(b[16:])); verf <= 400 {
+		if at := 20 + xdr.Padded(int(verf)); len(b) >= at+4 {
+			e.Status = oncrpc.AcceptStat(binary.BigEndian.Uint32(b[at:]))
+		}
+	}
 }
 
 // over tells that the Request was answered.

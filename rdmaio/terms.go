@@ -51,12 +51,12 @@ func (c *Conn) SetTerms(t Terms) error {
 	if t.InlineSend < 0 || t.InlineRecv < 0 {
 		return fmt.Errorf("rdmaio: SetTerms: inline sizes %d and %d must not be negative: %w", t.InlineSend, t.InlineRecv, verbs.ErrInvalidValue)
 	}
-	c.take(header.Terms{
+	c.take(c.possible(header.Terms{
 		Send:             min(max(t.InlineSend, header.LeastInline), c.set.InlineSend),
 		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.InlineRecv),
 		RemoteInvalidate: c.terms.Load().RemoteInvalidate,
 		Reads:            t.Reads, NoReadChunks: t.NoReadChunks,
-	})
+	}))
 	if c.set.Events != nil {
 		c.set.Events(&TermsSet{Conn: c, Terms: c.Terms()})
 	}
@@ -69,11 +69,32 @@ func (c *Conn) take(t header.Terms) {
 	c.post(engine.Event{Kind: engine.EventTerms, Terms: &t})
 }
 
-// agree settles what the connection can do, by the private data that the peer sent.
-// Our Receives were posted with the size we advertised before we did (R215).
+// possible returns terms without what the queue pairs cannot do: where no RDMA Read is to be had, Calls that need one are
+// refused by ERR_CHUNK, and ours have no read chunks (R297).
+func (c *Conn) possible(t header.Terms) header.Terms {
+	if c.noReads.Load() {
+		t.Reads = -1
+	}
+	t.NoReadChunks = t.NoReadChunks || c.peerNoReads.Load()
+	return t
+}
+
+// connected settles how many RDMA Reads the queue pairs can do.
+func (c *Conn) connected(info *verbs.ConnInfo) {
+	c.noReads.Store(info.InitiatorDepth == 0)
+	c.peerNoReads.Store(info.ResponderResources == 0)
+	t := c.possible(*c.terms.Load())
+	t.ReadsUnknown = false
+	c.take(t)
+}
+
+// agree settles what the connection can do, by the private data that the peer sent. RDMA Reads wait for connected, since a
+// Call may come before Accept returns.
+// Our Receives were posted with the size we advertised before we did.
 func (c *Conn) agree(private []byte) {
 	peer, said := header1.FindPrivate(private)
 	t := header1.Agree(c.set.private, peer)
+	t.ReadsUnknown = true
 	c.take(t)
 	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_said", said,
 		"send", t.Send, "receive", t.Recv, "remote_invalidate", t.RemoteInvalidate)

@@ -46,6 +46,7 @@ type key struct {
 	at, end uint64
 	qp, xid uint32 // of the RPC that offers it
 	offered bool
+	moved   bool // it no longer stands for its user's memory
 }
 
 func newWatch() *watch {
@@ -76,6 +77,11 @@ func (w *watch) look(e *trace.Event) error {
 		if e.Err == nil && e.Access.Remote() {
 			w.given[owned{e.Device, e.RKey}] = true
 			w.keys[owned{e.Device, e.RKey}] = &key{access: e.Access, at: e.RemoteAddr, end: e.RemoteAddr + uint64(e.Length)}
+		}
+		return nil
+	case trace.Redirect:
+		if k := w.keys[owned{e.Device, e.RKey}]; k != nil && e.Err == nil {
+			k.moved = true
 		}
 		return nil
 	case trace.Invalidate, trace.Deregister:
@@ -142,22 +148,26 @@ func (w *watch) offers(e *trace.Event, m message) error {
 	return nil
 }
 
-// live is how many keys of a device there are.
-func (w *watch) live(device string) (n int) {
+// live is how many keys of a device there are, and reaching is how many of them stand for the memory of a Call, not for
+// what it was exchanged for.
+func (w *watch) live(device string) (n, reaching int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for k := range w.keys {
+	for k, state := range w.keys {
 		if k.device == device && !w.exempt[device+" key"][k.key] {
 			n++
+			if !state.moved {
+				reaching++
+			}
 		}
 	}
-	return n
+	return n, reaching
 }
 
 // result is what was found, when all is over.
 func (w *watch) result() error {
 	for _, device := range []string{"client", "server"} {
-		if n := w.live(device); n > 0 {
+		if n, _ := w.live(device); n > 0 {
 			w.fail(fmt.Errorf("%d keys of %s are live at the end", n, device))
 		}
 	}
@@ -250,6 +260,10 @@ func (p watchedPD) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 type watchedQP struct {
 	verbs.QueuePair
 	w *watch
+}
+
+func (q *watchedQP) DisconnectFor(reason verbs.DisconnectReason) error {
+	return verbs.Disconnect(q.QueuePair, reason)
 }
 
 func inner(qp verbs.QueuePair) verbs.QueuePair {

@@ -122,7 +122,7 @@ func putTogether(t *testing.T, p *peertest.Peer, o *offers) []byte {
 // chunk is one item, to the byte, with no segment for its roundup (R51, R69), whose segments have one position
 // (R61); the counts of arrays, and of arrays in arrays, stay in the stream (R49, R50); the rest may go by a chunk too,
 // eligible or not (R46), with all its roundup (R95); a reply chunk goes with any Call (R96). What has no
-// items is never reduced: so credentials, and messages under GSS integrity or privacy, go whole (R305, R306, T61).
+// items is never reduced (R45): so credentials, and messages under GSS integrity or privacy, go whole (R305, R306, T61).
 func TestCallsOnTheWire(t *testing.T) { overEach(t, callsOnTheWire) }
 
 func callsOnTheWire(t *testing.T, w *world) {
@@ -241,6 +241,7 @@ func unusedReply(call []byte, o *offers, rpc []byte) []byte {
 }
 
 // T67, R53, R81: a result shorter than the count in the stream is refused, and no bytes that were there before are handed up.
+// R83: a returned length that includes the roundup is accepted.
 func TestResultTooShort(t *testing.T) { overEach(t, resultTooShort) }
 
 func resultTooShort(t *testing.T, w *world) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/golden"
@@ -29,12 +30,13 @@ type world struct {
 	serverMem      *mem.Device
 	rec            *trace.Recorder
 	watch          *watch
-	heads          bool // the history has the first bytes of messages
+	heads          bool   // the history has the first bytes of messages
+	rest           func() // waits until both ends have nothing left to do, where that can be known
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, at: "there", addr: "there", net: mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})})}
+	w := &world{t: t, at: "there", addr: "there", rest: func() {}, net: mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})})}
 	w.open(func(name string) (verbs.Device, error) {
 		d, err := w.net.Open(name, nil)
 		w.serverMem = d
@@ -46,7 +48,7 @@ func newWorld(t testing.TB) *world {
 // newTCPWorld is the same over loopback TCP. There the order of events is not the same in each run.
 func newTCPWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, at: "127.0.0.1:0"}
+	w := &world{t: t, at: "127.0.0.1:0", rest: func() {}}
 	w.open(func(name string) (verbs.Device, error) { return rdmatcp.Open(&rdmatcp.Config{Name: name}) })
 	return w
 }
@@ -117,6 +119,22 @@ func (w *world) hurry(remove func()) (stop func()) {
 	}
 }
 
+// overEachSteady is overEach for tests that compare histories: over mem the test runs in a bubble of package synctest,
+// where rest lets both ends finish before the history is read.
+func overEachSteady(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Run("mem", func(t *testing.T) { steady(t, test) })
+	t.Run("rdmatcp", func(t *testing.T) { test(t, newTCPWorld(t)) })
+}
+
+// steady runs a test over mem in a bubble.
+func steady(t *testing.T, test func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.rest = synctest.Wait
+		test(t, w)
+	})
+}
+
 // overEach runs a test over each provider.
 func overEach(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Run("mem", func(t *testing.T) { test(t, newWorld(t)) })
@@ -180,12 +198,19 @@ func (w *world) dial(cfg *rdmaio.Config) *rdmaio.Conn {
 	return c
 }
 
+// mark returns the place in the history from which since is to return events.
+func (w *world) mark() int {
+	w.rest()
+	return len(w.rec.Events())
+}
+
 // since gives the events from the n-th on that tell what moved, without those of
 // waiting.
 func (w *world) since(n int) (list []trace.Event) {
+	w.rest()
 	for _, e := range w.rec.Events()[n:] {
 		switch e.Kind {
-		case trace.PostSend, trace.PostRecv, trace.Complete, trace.Register, trace.Reregister, trace.Invalidate, trace.Deregister, trace.Alloc, trace.RefuseSend, trace.RefuseRecv, trace.Lost:
+		case trace.PostSend, trace.PostRecv, trace.Complete, trace.Register, trace.Reregister, trace.Redirect, trace.Invalidate, trace.Deregister, trace.Alloc, trace.RefuseSend, trace.RefuseRecv, trace.Lost:
 			e.Seq = uint64(len(list) + 1)
 			list = append(list, e)
 		}

@@ -19,12 +19,13 @@ import (
 // the default. They would cost the others cache, and resting connections memory.
 const deep = 256
 
-// config is that of a connection for calls, so many at a time; nil where the default does.
+// config is that of a connection for calls, so many at a time. Handlers here never wait.
 func config(depth int) *rdmaio.Config {
-	if depth <= 32 {
-		return nil
+	cfg := &rdmaio.Config{NonBlocking: true}
+	if depth > 32 {
+		cfg.Credits = deep
 	}
-	return &rdmaio.Config{Credits: deep}
+	return cfg
 }
 
 // client is one rdmaio connection, with a place for each call that can be outstanding.

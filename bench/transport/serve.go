@@ -52,7 +52,7 @@ func Serve(in io.Reader, out io.Writer) error {
 
 // listener names the one for a load.
 func listener(depth int) string {
-	if config(depth) == nil {
+	if depth <= 32 {
 		return RDMATCP
 	}
 	return RDMATCP + "-deep"

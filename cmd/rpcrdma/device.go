@@ -43,9 +43,9 @@ func (f *deviceFlags) check() error {
 	return nil
 }
 
-// config is what the flags mean to a connection.
+// config is what the flags mean to a connection. The handlers of newService never wait.
 func (f *deviceFlags) config() *rdmaio.Config {
-	return &rdmaio.Config{Credits: f.Credits, InlineSend: int(f.Inline), InlineRecv: int(f.Inline), MaxPull: 1 << 27}
+	return &rdmaio.Config{Credits: f.Credits, InlineSend: int(f.Inline), InlineRecv: int(f.Inline), MaxReadBytes: 1 << 27, NonBlocking: true}
 }
 
 // fabric opens devices, watched as the flags say.
@@ -122,24 +122,45 @@ func (f *fabric) close() error {
 	return errors.Join(errs...)
 }
 
-// address completes what a user wrote by the default port.
+// address returns the HOST:PORT to connect to, for a HOST[:PORT] of the command line.
 func (f *deviceFlags) address(s string) (string, error) {
 	if f.Provider == "mem" {
 		return "", fmt.Errorf("the provider mem works within this process only: leave out the address %q, or take -provider rdmatcp", s)
 	}
-	host, port, err := net.SplitHostPort(s)
+	host, port, err := splitAddress(s)
+	if err == nil && port == 0 {
+		err = fmt.Errorf("address %q: port 0 cannot be connected to", s)
+	}
+	return joinAddress(host, port), err
+}
+
+// listenAddress returns the HOST:PORT to listen at, for a PORT or HOST[:PORT] of the command line.
+func listenAddress(s string) (string, error) {
+	if _, err := strconv.ParseUint(s, 10, 64); err == nil { // no host has such a name
+		s = ":" + s
+	}
+	host, port, err := splitAddress(s)
+	return joinAddress(host, port), err
+}
+
+// splitAddress splits HOST[:PORT]; the default port is that of NFS over RDMA.
+func splitAddress(s string) (host string, port uint16, err error) {
+	host, text, err := net.SplitHostPort(s)
 	if err != nil {
-		host, port = s, defaultPort
+		host, text = s, defaultPort
 		if len(s) > 1 && s[0] == '[' && s[len(s)-1] == ']' {
 			host = s[1 : len(s)-1]
 		}
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", fmt.Errorf("address %q: port %q must be a number up to 65535", s, port)
-	} else if n == 0 {
-		return "", fmt.Errorf("address %q: port 0 is none to connect to", s)
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("address %q: port %q must be a number up to 65535", s, text)
 	}
-	return net.JoinHostPort(host, port), nil
+	return host, uint16(n), nil
+}
+
+func joinAddress(host string, port uint16) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
 // dial connects to a server at the first of a name's addresses that takes the connection, those of

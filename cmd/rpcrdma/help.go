@@ -136,7 +136,7 @@ const helpJSON = `With -json ping, perf and serve print objects, one a line, on 
                    inline_recv_bytes
          interval  from_ns to_ns, and the figures of that time
          end       took_ns cpu_per_call_ns, the figures of all, and with -histogram
-                   histogram: a list of up_to_ns count
+                   histogram: a list of up_to_ns count; no end if no call was measured
          figures   calls data_bytes calls_per_s bytes_per_s min_ns mean_ns max_ns p50_ns p90_ns p99_ns
                    p999_ns
   serve  ready     address provider

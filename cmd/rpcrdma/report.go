@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
+	"github.com/rpcrdma/rpcrdma/internal/cputime"
 )
 
 // results reports a measurement as it goes.
@@ -49,11 +50,11 @@ func count[N int | uint64](n N, one, more string) string {
 // begin starts the clock.
 func (r *results) begin() {
 	r.start = time.Now()
-	r.last, r.cpu = r.start, cpuTime()
+	r.last, r.cpu = r.start, cputime.Used()
 }
 
 // stop stops it.
-func (r *results) stop() { r.took, r.cpu = time.Since(r.start), cpuTime()-r.cpu }
+func (r *results) stop() { r.took, r.cpu = time.Since(r.start), cputime.Used()-r.cpu }
 
 // collect takes what the workers have.
 func (r *results) collect() (times hist.Histogram, bytes uint64) {
@@ -82,10 +83,13 @@ func (r *results) interval() {
 	}
 }
 
-// end reports the whole.
+// end reports the whole measurement, unless no call was counted: an error says why, and all figures would be zero.
 func (r *results) end() {
 	r.collect()
-	calls := float64(max(r.all.Count(), 1))
+	if r.all.Count() == 0 {
+		return
+	}
+	calls := float64(r.all.Count())
 	if r.m.JSON {
 		fields := figures(&r.all, r.bytes, r.took)
 		fields["took_ns"], fields["cpu_per_call_ns"] = r.took, float64(r.cpu)/calls
@@ -99,13 +103,10 @@ func (r *results) end() {
 		printJSON(r.m.env, "end", fields)
 		return
 	}
-	if r.all.Count() == 0 {
-		return // the error says why, and these would be nothing but zeros
-	}
 	out := r.m.env.stdout
 	fmt.Fprintf(out, "%11s  %s\n", "all", line(&r.all, r.bytes, r.took))
 	fmt.Fprintf(out, "time of a call: min %v, mean %v, max %v\n", rounded(r.all.Min()), rounded(r.all.Mean()), rounded(r.all.Max()))
-	if r.cpu > 0 && r.all.Count() > 0 {
+	if r.cpu > 0 {
 		fmt.Fprintf(out, "processor time of this process: %v a call\n", rounded(time.Duration(float64(r.cpu)/calls)))
 	}
 	if r.m.Histogram {

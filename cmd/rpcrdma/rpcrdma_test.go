@@ -18,8 +18,10 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -381,6 +383,26 @@ func TestPerf(t *testing.T) {
 	}
 }
 
+// A measurement whose calls all fail prints an error, and no figures of zero.
+func TestPerfWithoutCalls(t *testing.T) {
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", rpc.NewHandler(nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, args := range []string{"perf -t 10ms ", "perf -json -t 10ms ", "perf -json -n 5 -histogram -i 0 "} {
+		code, stdout, stderr := try(context.Background(), strings.Fields(args+s.Addr())...)
+		if code != exitPeer || !strings.Contains(stdout+stderr, "unavailable") || strings.Contains(stdout, `"end"`) || strings.Contains(stdout, "p99") {
+			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
+}
+
 // A measurement by time reports as it goes, and once more; its quantiles are in order.
 func TestPerfIntervals(t *testing.T) {
 	var all []map[string]any
@@ -557,16 +579,13 @@ func TestTraceAndCapture(t *testing.T) {
 	if seen := both.String(); code != exitDone || !strings.Contains(seen, "dialed") || strings.Index(seen, "dialed") > strings.Index(seen, "reply from") {
 		t.Errorf("exit %d: %s", code, seen)
 	}
-	tshark, err := exec.LookPath("tshark")
-	if err != nil {
-		t.Skip("tshark is not installed: the capture was written and not read")
-	}
-	out, err := exec.Command(tshark, "-r", capture, "-T", "fields", "-e", "_ws.col.Protocol", "-e", "_ws.malformed").CombinedOutput()
-	if err != nil || strings.Count(string(out), "NFS") != 4 || strings.Contains(strings.ToLower(string(out)), "malformed") {
-		t.Errorf("%v\n%s", err, out)
-	}
 	if code, _, stderr := try(context.Background(), "ping", "-pcap", filepath.Join(dir, "no", "such"), addr); code != exitFailed || !strings.Contains(stderr, "pcap") {
 		t.Errorf("exit %d: %s", code, stderr)
+	}
+	out, err := exec.Command(witness.Program(t, "tshark"), "-r", capture, "-T", "fields", "-e", "_ws.col.Info", "-e", "_ws.malformed").CombinedOutput()
+	if err != nil || strings.Count(string(out), "V3 NULL Call") != 2 || strings.Count(string(out), "V3 NULL Reply") != 2 ||
+		strings.Contains(strings.ToLower(string(out)), "malformed") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -601,7 +620,10 @@ func TestUsage(t *testing.T) {
 		{"ping", "rpcrdma: HOST is missing"},
 		{"completion", "SHELL is missing"},
 		{"perf -size", "rpcrdma: -size: a value is missing"},
-		{"serve 70000", "port 70000, must be 65535 at most"},
+		{"serve 70000", `port "70000" must be a number up to 65535`},
+		{"serve localhost:70000", `port "70000" must be a number up to 65535`},
+		{"serve localhost:x", `port "x" must be a number up to 65535`},
+		{"perf localhost:x", "port"},
 		{"ping -provider verbs x", "provider"},
 		{"ping -provider mem x", "within this process"},
 		{"ping localhost:x", "port"},

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"net"
-	"strconv"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -33,13 +30,9 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if err := c.deviceFlags.check(); err != nil {
 		return &failure{code: exitUsage, stage: "serve", err: err}
 	}
-	if port, err := strconv.ParseUint(c.Addr, 10, 64); err == nil { // no host has such a name
-		if port > math.MaxUint16 {
-			return &failure{code: exitUsage, stage: "serve", err: fmt.Errorf("port %d, must be 65535 at most", port)}
-		}
-		c.Addr = ":" + c.Addr
-	} else if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		c.Addr = net.JoinHostPort(c.Addr, defaultPort)
+	addr, err := listenAddress(c.Addr)
+	if err != nil {
+		return &failure{code: exitUsage, stage: "serve", err: err}
 	}
 	f, err := newFabric(&c.deviceFlags, env)
 	if err != nil {
@@ -55,7 +48,7 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := rdmaio.Listen(ctx, dev, c.Addr, newService(), cfg)
+	s, err := rdmaio.Listen(ctx, dev, addr, newService(), cfg)
 	if err != nil {
 		fail := &failure{code: exitFailed, stage: "listen", err: err}
 		if errors.Is(err, verbs.ErrAddressInUse) {

@@ -42,8 +42,9 @@ func run(out io.Writer) error {
 
 	// 1. A server: Dial and Listen take a device, whatever provider it is of.
 	var file []byte
+	answered := make(chan error, 1) // when the server has its memory back, a moment after the client has the reply
 	server, err := rdmaio.Listen(ctx, tracer.Device(serverDev), "here", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		r.Reply(serve(r, &file), nil)
+		r.Reply(serve(r, &file), func(err error) { answered <- err })
 	}), &rdmaio.Config{Credits: 8})
 	if err != nil {
 		return err
@@ -75,12 +76,18 @@ func run(out io.Writer) error {
 	if _, err := client.Call(ctx, &rdmaio.Call{Message: rdmaio.Message{Inline: msg, Items: []xdr.Item{item}}}); err != nil {
 		return err
 	}
+	if err := <-answered; err != nil {
+		return err
+	}
 	show(fmt.Sprintf("WRITE of %d bytes", len(data)))
 
 	// 3. READ: the server puts the data in our slice by RDMA Write.
 	buf := make([]byte, 32<<10)
 	reply, err := client.Call(ctx, &rdmaio.Call{Message: rdmaio.Message{Inline: begin(2, 0, opRead)}, Results: [][]byte{buf}})
 	if err != nil {
+		return err
+	}
+	if err := <-answered; err != nil {
 		return err
 	}
 	show(fmt.Sprintf("READ into a buffer of %d bytes", len(buf)))

@@ -1,121 +1,103 @@
-// Mutants tests the tests: it makes known mistakes in the transport, one at a time, and demands that some
-// test fails. Nothing in the tree is written: the go command lays the changed file over the real one.
+// Mutants tests the tests: it makes known mistakes, one at a time, and demands that some test fails. Nothing in the tree
+// is written: the go command lays the changed file over the real one.
 //
 //	go run ./internal/mutants            all of them, for many minutes
-//	go run ./internal/mutants -only NAME those whose names have NAME in them
+//	go run ./internal/mutants -only NAME those whose names, or whose files, have NAME in them
+//	go run ./internal/mutants -list      their names, files and tests
 //
-// A mutant that no test kills is a hole in the tests, and makes it exit with 1. One that only makes a test hang is
-// killed too, but late, and without a word about what is wrong: it is named, so that a test may be given one.
+// First the tests run without any mutant. Where one fails, a mutant would be killed by a test that fails anyway, so the
+// command ends with 2.
+//
+// A mutant that no test kills is a hole in the tests, and makes the command exit with 1. One that only makes a test hang
+// is killed too, but late, and without a word about what is wrong: it is named, so that a test may be given one.
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// mutant is a mistake: old, which the file has once, becomes new.
-type mutant struct {
-	name, file string
-	old, new   string
-	tests      []string // packages to try, in this order
-}
-
 func main() {
-	only := flag.String("only", "", "`part` of the names of those to try")
-	limit := flag.Duration("timeout", 2*time.Minute, "`time` for each package's tests")
+	only := flag.String("only", "", "`part` of the names or files of those to try")
+	limit := flag.Duration("timeout", 2*time.Minute, "`time` for the tests of a package over a mutant; four times that without one")
+	list := flag.Bool("list", false, "print the mutants and the packages whose tests look for them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	killed, hung, lived := 0, 0, 0
-	for _, m := range mutants {
-		if !strings.Contains(m.name, *only) || ctx.Err() != nil {
-			continue
+	chosen := choose(mutants, *only)
+	if *list {
+		for _, m := range chosen {
+			fmt.Printf("%-60s %s: %s\n", m.name, m.file, strings.Join(m.tests, " "))
 		}
+		return
+	}
+	os.Exit(campaign(ctx, os.Stdout, ".", chosen, *limit))
+}
+
+// choose returns the mutants whose name or file contains part.
+func choose(all []mutant, part string) (chosen []mutant) {
+	for _, m := range all {
+		if strings.Contains(m.name, part) || strings.Contains(m.file, part) {
+			chosen = append(chosen, m)
+		}
+	}
+	return chosen
+}
+
+// campaign runs the tests without mutants and then over each, says how each ends, and returns the exit code.
+func campaign(ctx context.Context, w io.Writer, root string, list []mutant, limit time.Duration) int {
+	fmt.Fprintf(w, "%d mutants; first their tests as they are\n", len(list))
+	for _, pkg := range packages(list) {
 		start := time.Now()
-		by, hangs, err := m.try(ctx, ".", *limit)
-		took := time.Since(start).Round(100 * time.Millisecond)
+		r, out := runTests(ctx, root, "", pkg, 4*limit)
+		fmt.Fprintf(w, "%-60s %v (%v)\n", pkg, r, since(start))
+		if r != passes {
+			fmt.Fprintf(w, "%s\nthe tests of %s fail without a mutant: they would count every mutant as killed\n", out, pkg)
+			return 2
+		}
+	}
+	count := map[result]int{}
+	for i := range list {
+		m, start := &list[i], time.Now()
+		r, pkg, err := m.try(ctx, root, limit)
+		if ctx.Err() != nil {
+			break
+		}
+		count[r]++
+		fmt.Fprintf(w, "%3d/%d %-60s ", i+1, len(list), m.name)
 		switch {
 		case err != nil:
-			fmt.Printf("%-44s %v\n", m.name, err)
-			lived++
-		case by == "":
-			fmt.Printf("%-44s LIVES (%v)\n", m.name, took)
-			lived++
-		case hangs:
-			fmt.Printf("%-44s hangs in %s (%v)\n", m.name, by, took)
-			hung++
+			fmt.Fprintln(w, err)
+		case r == passes:
+			fmt.Fprintf(w, "LIVES (%v)\n", since(start))
 		default:
-			fmt.Printf("%-44s killed by %s (%v)\n", m.name, by, took)
-			killed++
+			fmt.Fprintf(w, "%v in %s (%v)\n", r, pkg, since(start))
 		}
 	}
-	fmt.Printf("%d mutants killed, %d more hang, %d live\n", killed, hung, lived)
-	if lived > 0 {
-		os.Exit(1)
+	fmt.Fprintf(w, "%d mutants killed, %d more hang, %d live, %d could not be tried\n", count[fails], count[hangs], count[passes], count[unbuilt])
+	if ctx.Err() != nil || count[passes]+count[unbuilt] > 0 {
+		return 1
 	}
+	return 0
 }
 
-// mutate gives the changed file.
-func (m *mutant) mutate(root string) ([]byte, error) {
-	b, err := os.ReadFile(filepath.Join(root, m.file))
-	if err != nil {
-		return nil, err
-	}
-	if n := bytes.Count(b, []byte(m.old)); n != 1 {
-		return nil, fmt.Errorf("%s has %d times what it changes, must be once: bring it up to date", m.file, n)
-	}
-	return bytes.Replace(b, []byte(m.old), []byte(m.new), 1), nil
-}
-
-// try runs tests over the changed file, and names the package that failed, if one did, and whether it failed only since it hung.
-func (m *mutant) try(ctx context.Context, root string, limit time.Duration) (by string, hangs bool, err error) {
-	b, err := m.mutate(root)
-	if err != nil {
-		return "", false, err
-	}
-	dir, err := os.MkdirTemp("", "mutant")
-	if err != nil {
-		return "", false, err
-	}
-	defer os.RemoveAll(dir)
-	file, err := filepath.Abs(filepath.Join(root, m.file))
-	if err != nil {
-		return "", false, err
-	}
-	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
-	if err != nil {
-		return "", false, err
-	}
-	if err := os.WriteFile(changed, b, 0o600); err != nil {
-		return "", false, err
-	}
-	if err := os.WriteFile(overlay, list, 0o600); err != nil {
-		return "", false, err
-	}
-	for _, pkg := range m.tests {
-		cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-short", "-timeout", limit.String(), "./"+pkg)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "PATIENCE="+(limit/4).String()) // of rdmaio's tests: those that hang are to say so
-		out, err := cmd.CombinedOutput()
-		switch {
-		case err == nil:
-		case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
-			return "", false, fmt.Errorf("does not compile: %s", out)
-		case ctx.Err() != nil:
-			return "", false, ctx.Err()
-		default:
-			return pkg, bytes.Contains(out, []byte("panic: test timed out")), nil
+// packages returns the packages whose tests look for the mutants, each once.
+func packages(list []mutant) (all []string) {
+	for _, m := range list {
+		for _, pkg := range m.tests {
+			if !slices.Contains(all, pkg) {
+				all = append(all, pkg)
+			}
 		}
 	}
-	return "", false, nil
+	return all
 }
+
+func since(start time.Time) time.Duration { return time.Since(start).Round(100 * time.Millisecond) }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,28 +21,83 @@ func TestMutantsApply(t *testing.T) {
 			t.Errorf("%s: changes nothing, is tested by nothing, or is there twice", m.name)
 		}
 		names[m.name] = true
+		for _, pkg := range m.tests {
+			if found, _ := filepath.Glob(filepath.Join("../..", pkg, "*_test.go")); len(found) == 0 {
+				t.Errorf("%s: package %s has no tests", m.name, pkg)
+			}
+		}
 	}
 }
 
-// A mistake is found, a change that is none is not, and one that does not compile is neither.
-func TestTry(t *testing.T) {
+// module makes a module of one package, whose test wants that f returns 1.
+func module(t *testing.T, f string) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":      "module m\n\ngo 1.24\n",
+		"p/p.go":      "package p\n\nfunc f() int { return " + f + " }\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc Test(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Fail()\n\t}\n}\n",
+	} {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// A mistake is found, a change that is none is not, and one that does not compile is neither; one that hangs is told
+// from one that fails. Tests that fail without a mutant end it all.
+func TestCampaign(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
-	base := mutant{file: "rdmaio/internal/credit/v1.go", old: "return r.inFlight < r.granted", tests: []string{"rdmaio/internal/credit"}}
+	t.Setenv("GOFLAGS", "")
 	for _, tt := range []struct {
-		new, by string
-		fails   bool
+		name, as, new string
+		code          int
+		says          string
 	}{
-		{"return r.inFlight < r.granted+1", "rdmaio/internal/credit", false},
-		{"return r.granted > r.inFlight", "", false},
-		{"return r.granted", "", true},
+		{"a mistake", "1", "2", 0, "killed in p"},
+		{"none", "1", "0 + 1", 1, "LIVES"},
+		{"no Go", "1", "true", 1, "does not compile"},
+		{"for ever", "1", "func() int { select {} }()", 0, "in p"}, // all goroutines sleep: the runtime sees that
+		{"what is not there", "1", "", 1, "has 0 times"},
+		{"tests that fail", "3 - 3", "1", 2, "fail without a mutant"},
 	} {
-		m := base
-		m.new = tt.new
-		by, _, err := m.try(context.Background(), "../..", 5*time.Minute)
-		if by != tt.by || (err != nil) != tt.fails {
-			t.Errorf("%s: killed by %q, %v", tt.new, by, err)
+		t.Run(tt.name, func(t *testing.T) {
+			m := mutant{name: tt.name, file: "p/p.go", old: "return " + tt.as, new: "return " + tt.new, tests: []string{"p"}}
+			if tt.new == "" {
+				m.old = "return 7"
+			}
+			var out bytes.Buffer
+			code := campaign(context.Background(), &out, module(t, tt.as), []mutant{m}, time.Minute)
+			if code != tt.code || !strings.Contains(out.String(), tt.says) {
+				t.Errorf("exit %d:\n%s", code, &out)
+			}
+		})
+	}
+	t.Run("hangs", func(t *testing.T) {
+		m := mutant{name: "hangs", file: "p/p.go", old: "return 1", new: "for { }\n\treturn 1", tests: []string{"p"}}
+		r, _, err := m.try(context.Background(), module(t, "1"), 2*time.Second)
+		if r != hangs || err != nil {
+			t.Errorf("%v, %v", r, err)
 		}
+	})
+}
+
+// Mutants are chosen by a part of their name or file, and packages are run once each.
+func TestChoose(t *testing.T) {
+	list := []mutant{{name: "ab", file: "x/y.go", tests: []string{"p", "q"}}, {name: "cd", file: "x/z.go", tests: []string{"q"}}}
+	for part, n := range map[string]int{"": 2, "b": 1, "z.go": 1, "x/": 2, "none": 0} {
+		if got := choose(list, part); len(got) != n {
+			t.Errorf("%q: %d chosen", part, len(got))
+		}
+	}
+	if got := packages(list); strings.Join(got, " ") != "p q" {
+		t.Errorf("packages %v", got)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 // Rpcgen holds the vectors against a second oracle: C code that rpcgen makes of
@@ -33,19 +35,13 @@ func Rpcgen(t *testing.T, all []Vector, types map[string]string, files ...string
 	}
 }
 
-const tirpcHeaders = "/usr/include/tirpc"
-
 // oracle makes the program of XDR text unit, and returns what it prints.
 func oracle(t *testing.T, unit []byte, all []Vector, types map[string]string) string {
 	t.Helper()
 	for _, tool := range []string{"rpcgen", "gcc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
+		witness.Program(t, tool)
 	}
-	if _, err := os.Stat(tirpcHeaders); err != nil {
-		t.Skipf("no %s (libtirpc's headers)", tirpcHeaders)
-	}
+	headers := witness.Libtirpc(t)
 	dir := t.TempDir()
 	for name, text := range map[string][]byte{"unit.x": unit, "main.c": cProgram(all, types)} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
@@ -56,7 +52,7 @@ func oracle(t *testing.T, unit []byte, all []Vector, types map[string]string) st
 	for _, command := range []string{
 		"rpcgen -h -o unit.h unit.x",
 		"rpcgen -c -o unit_xdr.c unit.x",
-		"gcc -w -I" + tirpcHeaders + " -I. main.c unit_xdr.c -ltirpc -o oracle",
+		"gcc -w -I" + headers + " -I. main.c unit_xdr.c -ltirpc -o oracle",
 		"./oracle",
 	} {
 		args := strings.Fields(command)

@@ -11,10 +11,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/gen/rdmaconfig"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/connconf"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -27,6 +29,8 @@ type pair struct {
 	t      *testing.T
 	client verbs.Device
 	server *rdmaio.Server
+
+	handler rdmaio.Handler // instead of the one that records Calls
 
 	mu    sync.Mutex
 	seen  [][]byte     // Calls for the handler behind
@@ -50,6 +54,10 @@ func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
 	}
 	p := &pair{t: t, client: open("client")}
 	var h rdmaio.Handler = rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if p.handler != nil {
+			p.handler.ServeRPC(r)
+			return
+		}
 		p.mu.Lock()
 		if len(p.seen) == 0 {
 			p.terms = r.Conn().Terms()
@@ -232,6 +240,17 @@ func TestPolicy(t *testing.T) {
 	p = newPair(t, nil, true)
 	if got := raw(t, p.dial(), call+"00000001 00000001 00000006 00000000 00000000 00000000 00001000 00001000 00000004"); !strings.HasSuffix(got, "00000001"+"00000001"+"00000001"+"00000005") { // denied, AUTH_ERROR, AUTH_TOOWEAK
 		t.Errorf("RPCSEC_GSS: %s", got)
+	}
+}
+
+// R298: a server whose program 100400 has no CONF_RDMA is as one without the program: no error, and nothing changes.
+func TestNoConfRDMA(t *testing.T) {
+	p := newPair(t, nil, false)
+	p.handler = rpc.NewHandler(nil, rpc.NewService(oncrpc.Program{Number: rdmaconfig.Program, Version: rdmaconfig.ProgramVers1}))
+	c := p.dial()
+	before := c.Terms()
+	if ok, err := connconf.Configure(context.Background(), c, nil); ok || err != nil || c.Terms() != before {
+		t.Errorf("%v, %v, terms %+v, before %+v", ok, err, c.Terms(), before)
 	}
 }
 

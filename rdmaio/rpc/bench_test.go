@@ -21,7 +21,7 @@ func small(tb testing.TB, again bool) func() {
 		res.OK.Data = data
 		return nil
 	})
-	w.serve(rpc.NewHandler(nil, svc), nil)
+	w.serve(rpc.NewHandler(nil, svc), &rdmaio.Config{NonBlocking: true})
 	c := rpc.NewClient(w.dial(nil), storeV1, nil)
 	ctx, name := context.Background(), store.Name("small")
 	call := func(args *store.ReadArgs, res *store.ReadRes, opt *rpc.Options) {
@@ -68,7 +68,7 @@ func raw(tb testing.TB) func() {
 	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		copy(answer, r.Message[:4])
 		r.Reply(rdmaio.Message{Inline: answer}, nil)
-	}), nil)
+	}), &rdmaio.Config{NonBlocking: true})
 	conn := w.dial(nil)
 	message, err := oncrpc.NewCall(0, store.Program, 1, store.ProcRead, oncrpc.None()).AppendBinary(nil)
 	if err == nil {

@@ -25,7 +25,17 @@ type ClientConfig struct {
 
 	// CheckVerf looks at the verifier of each reply that was accepted; an error fails the call. Default: oncrpc.CheckVerf.
 	CheckVerf func(cred, verf *oncrpc.OpaqueAuth) error
+
+	// MaxReply is the size of the largest reply without Options.ReplyBuf, in bytes, header included. If zero, the default is
+	// 512 KiB. If negative, such a reply has to come inline. A call whose results may be longer than what comes inline offers the
+	// server a reply chunk in memory of the connection: as large as the results can be at most (their XDRMaxSize),
+	// or MaxReply if that is less or they have no largest size. So a connection may use its Config.Credits times
+	// MaxReply, and as much again for cancelled calls that the server has not answered. Calls whose results always fit inline, and those with Options.Results, offer none.
+	MaxReply int
 }
+
+// defaultMaxReply is the default of ClientConfig.MaxReply.
+const defaultMaxReply = 512 << 10
 
 // Options are those of one call.
 type Options struct {
@@ -35,8 +45,8 @@ type Options struct {
 	Results [][]byte
 
 	// ReplyBuf is memory for the reply with all other results, its header of ReplyHead bytes included (more if the server's
-	// verifier has a body). Without it a reply has to come inline. Decoded values are parts of it
-	// where it is given; else they have memory of their own.
+	// verifier has a body). Without it ClientConfig.MaxReply is the limit, and with Results what comes inline. Decoded values are
+	// parts of it where it is given; else they have memory of their own.
 	ReplyBuf []byte
 
 	// Cred is for this call instead of ClientConfig.Cred.
@@ -66,6 +76,9 @@ func NewClient(t Transport, p oncrpc.Program, cfg *ClientConfig) *Client {
 	}
 	if c.cfg.CheckVerf == nil {
 		c.cfg.CheckVerf = oncrpc.CheckVerf
+	}
+	if c.cfg.MaxReply == 0 {
+		c.cfg.MaxReply = defaultMaxReply
 	}
 	for _, b := range p.Bindings {
 		c.sites[b.Procedure] = eligible{p.Sites(b.Procedure, false), p.Sites(b.Procedure, true)}
@@ -100,7 +113,7 @@ func (p *callPlace) release(c *Client) {
 	p.copying.Reset(nil)
 	p.aliasing.Reset(nil)
 	p.head = oncrpc.Message{}
-	p.call.Message, p.call.Results, p.call.ReplyBuf = rdmaio.Message{}, nil, nil
+	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply = rdmaio.Message{}, nil, nil, 0
 	c.places.Put(p)
 }
 
@@ -113,20 +126,24 @@ func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value,
 	if err == nil {
 		return nil
 	}
-	return &Error{Program: c.program.Number, Version: c.program.Version, Procedure: proc, MayHaveRun: ran, Err: err}
+	return &Error{
+		Program: c.program.Number, Version: c.program.Version, Procedure: proc, Name: c.program.Describe(proc), MayHaveRun: ran, Err: err,
+	}
 }
 
 // do makes the call; ran says whether the procedure may have run.
 func (c *Client) do(ctx context.Context, p *callPlace, proc uint32, args, results xdr.Value, opt *Options) (ran bool, err error) {
 	sites, cred, dec := c.sites[proc], &c.cfg.Cred, p.copying
-	p.call.ReplyBuf = p.reply
+	p.call.ReplyBuf, p.call.MaxReply = p.reply, c.maxReply(results)
 	if opt != nil {
 		if len(opt.Results) > 0 && len(sites.results) == 0 {
 			return false, fmt.Errorf("%w: there is memory for %d results, but Program.Bindings make none of this procedure's eligible", ErrOptions, len(opt.Results))
 		}
-		p.call.Results = opt.Results
+		if p.call.Results = opt.Results; len(opt.Results) > 0 {
+			p.call.MaxReply = -1 // what may be long is elsewhere
+		}
 		if opt.ReplyBuf != nil {
-			p.call.ReplyBuf, dec = opt.ReplyBuf, p.aliasing
+			p.call.ReplyBuf, p.call.MaxReply, dec = opt.ReplyBuf, 0, p.aliasing
 		}
 		if opt.Cred != nil {
 			cred = opt.Cred
@@ -143,6 +160,9 @@ func (c *Client) do(ctx context.Context, p *callPlace, proc uint32, args, result
 	}
 	if reply.Padding.Align != 0 {
 		return true, ErrPadded
+	}
+	if n := cap(reply.Message); dec == p.copying && n > len(p.reply) && n <= keepBytes {
+		p.reply = reply.Message[:n] // for a later call
 	}
 	dec.Reset(reply.Message)
 	if err := p.head.DecodeXDR(dec); err != nil {
@@ -162,6 +182,23 @@ func (c *Client) do(ctx context.Context, p *callPlace, proc uint32, args, result
 		return true, fmt.Errorf("results: %w", err)
 	}
 	return true, nil
+}
+
+// largestHead is the size of the largest header of a reply: of a verifier with the longest body (RFC 5531 §8.2).
+const largestHead = ReplyHead + 400
+
+// maxReply returns the rdmaio.Call.MaxReply of a call with these results.
+func (c *Client) maxReply(results xdr.Value) int {
+	most := c.cfg.MaxReply
+	if results == nil {
+		return min(most, largestHead)
+	}
+	if r, ok := results.(interface{ XDRMaxSize() int }); ok {
+		if n := r.XDRMaxSize(); n < most-largestHead {
+			most = largestHead + n
+		}
+	}
+	return most
 }
 
 // encode makes the message of a call.

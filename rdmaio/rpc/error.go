@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Errors for errors.Is.
@@ -21,6 +21,9 @@ var (
 type Error struct {
 	Program, Version, Procedure uint32
 
+	// Name is the procedure as oncrpc.Program.Describe has it: in words where the Program of the Client has names.
+	Name string
+
 	// MayHaveRun says that the server may have executed the procedure, or a part of it. If it is false it has not.
 	MayHaveRun bool
 
@@ -29,12 +32,11 @@ type Error struct {
 
 // Error names the procedure, and tells the reason.
 func (e *Error) Error() string {
-	text := fmt.Sprintf("rpc: program %d version %d procedure %d: %v", e.Program, e.Version, e.Procedure, e.Err)
-	var peer *rdmaio.PeerError
-	if errors.As(e.Err, &peer) && peer.Code == rdmaio.PeerErrChunk {
-		text += "; results larger than comes inline need room in Options.ReplyBuf and Results, and large arguments need the server to take as much (its rdmaio.Config.MaxPull)"
+	name := e.Name
+	if name == "" {
+		name = (&oncrpc.Program{Number: e.Program, Version: e.Version}).Describe(e.Procedure)
 	}
-	return text
+	return fmt.Sprintf("rpc: %s: %v", name, e.Err)
 }
 
 // Unwrap gives the reason.

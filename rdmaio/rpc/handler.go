@@ -16,7 +16,8 @@ type HandlerConfig struct {
 	Next rdmaio.Handler
 
 	// Failed is told of each call that was answered by SYSTEM_ERR, with what its procedure, or the encoding of its results, said, and of
-	// each answer that was not sent, with the reason. It must not wait, and r is valid until it returns. Default: nobody is.
+	// each answer that was not sent, with the reason. It must not wait, and r is valid until it returns. With or without it
+	// the former are logged, and are in rdmaio.ServeEnd: see rdmaio.Request.Report.
 	Failed func(r *Request, err error)
 }
 
@@ -83,6 +84,25 @@ func (h *Handler) ServeRPC(r *rdmaio.Request) {
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgMismatch, Range: versions(services)}
 	}
 	p.finish(refusal, nil)
+}
+
+// Idempotent reports whether a procedure may be executed twice: Service.Idempotent named it, or there is none to execute.
+// rdmaio.CacheReplies asks it, so that a cache before this Handler keeps the replies of all other procedures only.
+// For programs that no Service has HandlerConfig.Next is asked, if it has a method like this; else the answer is no.
+func (h *Handler) Idempotent(program, version, procedure uint32) bool {
+	services := h.services[program]
+	if len(services) == 0 && h.cfg.Next != nil {
+		next, ok := h.cfg.Next.(interface {
+			Idempotent(program, version, procedure uint32) bool
+		})
+		return ok && next.Idempotent(program, version, procedure)
+	}
+	for _, s := range services {
+		if s.program.Version == version && s.procedures[procedure] != nil {
+			return s.idempotent[procedure]
+		}
+	}
+	return true // the answer is PROG_UNAVAIL, PROG_MISMATCH or PROC_UNAVAIL
 }
 
 // versions is the range of those that there are.

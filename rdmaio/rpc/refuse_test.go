@@ -268,21 +268,58 @@ func TestNotSent(t *testing.T) {
 	exchange(t, c, true)
 }
 
-// A reply too large for what was offered says what to do, and so do arguments too large for the server.
+// ERR_CHUNK at the caller comes with the causes that are possible for this call, with the sizes, and with no others.
 func TestNoRoom(t *testing.T) {
 	w := newWorld(t, "mem")
-	w.serve(rpc.NewHandler(nil, newService()), &rdmaio.Config{MaxPull: 10_000})
+	w.serve(rpc.NewHandler(nil, newService()), &rdmaio.Config{MaxReadBytes: 10_000})
 	c := rpc.NewClient(w.dial(nil), storeV1, nil)
 	if err := c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: pattern(9000)}, new(store.WriteRes), nil); err != nil {
 		t.Fatal(err)
 	}
-	err := c.Call(context.Background(), store.ProcRead, new(store.ReadArgs), new(store.ReadRes), nil)
-	if err == nil || !strings.Contains(err.Error(), "Options.ReplyBuf") {
-		t.Errorf("error %v", err)
-	}
-	err = c.Call(context.Background(), store.ProcWrite, &store.WriteArgs{Data: pattern(10_001)}, new(store.WriteRes), nil)
-	if err == nil || !strings.Contains(err.Error(), "Config.MaxPull") {
-		t.Errorf("error %v", err)
+	for name, tt := range map[string]struct {
+		proc      uint32
+		args, res xdr.Value
+		opt       *rpc.Options
+		want      rdmaio.RefusedError
+		text      []string
+		not       string
+	}{
+		"reply, no room": {
+			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{ReplyBuf: make([]byte, 100)}, rdmaio.RefusedError{ReplyRoom: 4096 - 28},
+			[]string{"longer than the 4068 bytes that come inline"}, "read chunks",
+		},
+		"reply, little room": {
+			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{ReplyBuf: make([]byte, 8000)},
+			rdmaio.RefusedError{ReplyRoom: 8000, ReplyChunk: true}, []string{"longer than the 8000 bytes of ReplyBuf"}, "read chunks",
+		},
+		"result": {
+			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{Results: [][]byte{make([]byte, 7000)}},
+			rdmaio.RefusedError{ReplyRoom: 4096 - 28 - 24, Results: 1}, []string{"longer than its place among the 1 of Results"}, "read chunks",
+		},
+		"arguments": {
+			store.ProcWrite, &store.WriteArgs{Data: pattern(10_001)}, new(store.WriteRes), nil,
+			rdmaio.RefusedError{ReplyRoom: 4096 - 28, ReadBytes: 10_001, ReadChunks: 1}, []string{"10001 bytes of 1 read chunk", "Config.MaxReadBytes"}, "Results",
+		},
+	} {
+		err := c.Call(context.Background(), tt.proc, tt.args, tt.res, tt.opt)
+		var got *rdmaio.RefusedError
+		var peer *rdmaio.PeerError
+		if !errors.As(err, &got) || !errors.As(err, &peer) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		tt.want.Peer = peer
+		if *got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, *got, tt.want)
+		}
+		for _, text := range tt.text {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %q is not in: %v", name, text, err)
+			}
+		}
+		if strings.Contains(err.Error(), tt.not) {
+			t.Errorf("%s: names what cannot be the cause, %q: %v", name, tt.not, err)
+		}
 	}
 }
 

@@ -125,10 +125,25 @@ func (p *place) finish(err error, res xdr.Value) {
 		p.enc.Reset(p.buf[:0])
 		_ = refusal.Message(p.head.XID).EncodeXDR(&p.enc) // of six words
 	}
-	if refusal.Accept == oncrpc.SystemErr && p.handler.cfg.Failed != nil {
-		p.handler.cfg.Failed(&p.Request, err)
+	if refusal.Accept == oncrpc.SystemErr {
+		if p.handler.cfg.Failed != nil {
+			p.handler.cfg.Failed(&p.Request, err)
+		}
+		p.rpc.Report(fmt.Errorf("%s: %w", p.describe(), err))
 	}
 	p.send()
+}
+
+// describe returns the procedure in words.
+func (p *place) describe() string {
+	call := &p.head.Body.Call
+	program := &oncrpc.Program{Number: call.Prog, Version: call.Vers}
+	for _, s := range p.handler.services[call.Prog] {
+		if s.program.Version == call.Vers {
+			program = &s.program
+		}
+	}
+	return program.Describe(call.Proc)
 }
 
 // encode makes the reply with the results.

@@ -14,6 +14,7 @@ import (
 type Service struct {
 	program    oncrpc.Program
 	procedures map[uint32]*procedure
+	idempotent map[uint32]bool
 
 	// Allow decides by what a caller shows of itself whether it may call, before its arguments are looked
 	// at; an error refuses it, as one of a procedure does: oncrpc.Refused makes fitting ones. Procedure 0 may always be
@@ -29,7 +30,7 @@ type procedure struct {
 
 // NewService makes a Service that has no procedures but number 0.
 func NewService(p oncrpc.Program) *Service {
-	s := &Service{program: p, procedures: make(map[uint32]*procedure)}
+	s := &Service{program: p, procedures: make(map[uint32]*procedure), idempotent: map[uint32]bool{0: true}}
 	Handle(s, 0, func(*Request, *oncrpc.Void, *oncrpc.Void) error { return nil })
 	return s
 }
@@ -40,6 +41,14 @@ func (s *Service) add(proc uint32, serve func(*place)) {
 		panic(fmt.Sprintf("rpc: program %d version %d: procedure %d was added before", s.program.Number, s.program.Version, proc))
 	}
 	s.procedures[proc] = &procedure{sites: s.program.Sites(proc, true), serve: serve}
+}
+
+// Idempotent declares that procedures may be executed twice without harm: those that only read, and those that leave
+// things as they were the second time. rdmaio.CacheReplies lets them by: see Handler.Idempotent. Procedure 0 is idempotent.
+func (s *Service) Idempotent(procs ...uint32) {
+	for _, proc := range procs {
+		s.idempotent[proc] = true
+	}
 }
 
 // allow is Allow, or the default.
@@ -60,8 +69,7 @@ type Value[T any] interface {
 }
 
 // Handle adds a procedure that is over when f returns; oncrpc.Void stands for no arguments and no results.
-// f runs as rdmaio.Handler.ServeRPC does: where rdmaio.Config.Blocking is not set it must return soon, and must not wait for
-// calls on the connection. It sets res, which is zero before, or returns an error:
+// f runs on a goroutine as rdmaio.Handler.ServeRPC does, and may wait, unless rdmaio.Config.NonBlocking is set. It sets res, which is zero before, or returns an error:
 // oncrpc.Refusal says what the caller sees of it, and ErrDrop is no answer at all.
 //
 // r and args, and all that args points to, may be used until f returns. What res points to may be sent from

@@ -48,6 +48,9 @@ type DeviceAttributes struct {
 	MaxMRSize      uint64 // bytes of one region
 	MaxMessageSize uint32 // bytes of one Send, Write or Read
 
+	// MaxRemoteAddr is the last address of a peer's region that a Write or Read can name. If zero, there is no limit.
+	MaxRemoteAddr uint64
+
 	MaxInitiatorDepth     int // Reads a queue pair may have outstanding
 	MaxResponderResources int // Reads of the peer it can serve at once
 	MaxPrivateData        int // bytes in each connection management message

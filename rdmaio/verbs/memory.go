@@ -117,6 +117,15 @@ type MemoryRegion interface {
 	Deregister() error
 }
 
+// Redirector is a MemoryRegion whose memory can be exchanged under its key. It is optional: a device may be unable to
+// change the translation of a key that its peer holds. A wrapper returns ErrNotSupported if the wrapped region is no Redirector.
+type Redirector interface {
+	// Redirect makes a valid region stand for buf, which has as many bytes as the memory before. Key, remote addresses
+	// and rights stay. On return no access to the memory before is running or can begin; one in progress was waited
+	// for, and may have gone to either. It has no effect on an MRInvalid region. ErrClosed for a deregistered one.
+	Redirect(buf []byte) error
+}
+
 // MRState is the state of a MemoryRegion.
 type MRState uint8
 

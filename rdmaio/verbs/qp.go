@@ -50,7 +50,7 @@ type QueuePair interface {
 	// completes with StatusFlushed, the peer sees ErrPeerDisconnected. Requests
 	// that were posted but have not run are not sent: to end in order, wait for
 	// completions first. On return no more memory is touched on behalf of this
-	// queue pair. It carries no reason: what the peer is to know, a message before it has to say.
+	// queue pair. A ReasonDisconnecter can give the peer a reason.
 	Disconnect() error
 
 	// Close disconnects if need be and gives the queue pair back. Completions

@@ -24,8 +24,9 @@ const (
 	// longer was when the request ran; or LocalInvalidate named no valid region.
 	StatusLocalProtection
 
-	// StatusFlushed: the connection ended before the request ran or finished.
-	// Whether the peer saw a part of it is not known.
+	// StatusFlushed: the connection ended before the request ran or finished, or before one that was
+	// posted before it to the same queue did: what follows a flushed request is flushed. Whether the
+	// peer saw a part of it is not known.
 	StatusFlushed
 
 	// StatusRemoteInvalidRequest: the peer could not take the message:

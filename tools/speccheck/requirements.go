@@ -12,6 +12,15 @@ type requirement struct {
 	id    int
 	level string // M, S, O or D
 	text  string
+	codec bool // a duty of encoding: a test of the codec proves it
+}
+
+// kind returns the word of the table for what the duty is about.
+func (r *requirement) kind() string {
+	if r.codec {
+		return "encoding"
+	}
+	return "behaviour"
 }
 
 // group is a section of it.
@@ -20,15 +29,23 @@ type group struct {
 	rows  []requirement
 }
 
+// codecLine begins the line that lists the duties of encoding. Every other duty is one of behaviour.
+const codecLine = "Duties of encoding:"
+
 // parseRequirements reads the rows "| R1 | M | text | ...", under headings
-// "## A. Title".
+// "## A. Title", and the line codecLine above them.
 func parseRequirements(text []byte) ([]group, error) {
 	var groups []group
 	want := 1
+	codec := ""
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		s := string(line)
 		if title, ok := strings.CutPrefix(s, "## "); ok {
 			groups = append(groups, group{title: title})
+			continue
+		}
+		if list, ok := strings.CutPrefix(s, codecLine); ok {
+			codec = list
 			continue
 		}
 		if !strings.HasPrefix(s, "| R") {
@@ -44,10 +61,20 @@ func parseRequirements(text []byte) ([]group, error) {
 		}
 		want++
 		g := &groups[len(groups)-1]
-		g.rows = append(g.rows, requirement{id, strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3])})
+		g.rows = append(g.rows, requirement{id, strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3]), false})
 	}
 	if want == 1 {
 		return nil, fmt.Errorf("docs/requirements.md: no rows")
+	}
+	isCodec := map[int]bool{}
+	for _, id := range numbers(codec, want-1) {
+		isCodec[id] = true
+	}
+	for i := range groups {
+		for j := range groups[i].rows {
+			r := &groups[i].rows[j]
+			r.codec = isCodec[r.id]
+		}
 	}
 	return groups, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -16,8 +17,30 @@ import (
 
 // cited is where one requirement is cited.
 type cited struct {
-	proofs map[string]bool // "folder Test"
-	code   map[string]bool // file
+	endpoint map[string]bool // "folder Test", of tests at an endpoint
+	parts    map[string]bool // "folder Test", of all others
+	code     map[string]bool // file
+}
+
+// endpoints are the folders whose tests run an endpoint: what they test takes messages from a peer and
+// acts on them. A name that ends in a slash stands for all folders below it. Tests elsewhere look at codecs, or at
+// parts that see no message.
+var endpoints = []string{
+	"rdmaio",                 // client and server over a provider
+	"rdmaio/rpc",             // programs over them
+	"rdmaio/connconf",        // the connection configuration protocol, over them
+	"rdmaio/internal/engine", // the protocol itself, stepped by tests that play its peer
+	"rdmaio/internal/sim",    // two engines
+	"rdmaio/verbs/",          // what every provider must do, between two queue pairs
+	"rdmaio/providers/",      // providers
+	"runtime/oncrpc/rpcbind", // a client of rpcbind, against a server
+}
+
+// atEndpoint reports whether the tests of a folder run an endpoint.
+func atEndpoint(dir string) bool {
+	return slices.ContainsFunc(endpoints, func(e string) bool {
+		return dir == e || strings.HasSuffix(e, "/") && strings.HasPrefix(dir+"/", e)
+	})
 }
 
 // citation is R24, or a range R60 to R75 or R60-R75.
@@ -82,13 +105,16 @@ func scanFile(name, rel string, last int, found map[int]*cited) error {
 	add := func(n int, proof string) {
 		c := found[n]
 		if c == nil {
-			c = &cited{map[string]bool{}, map[string]bool{}}
+			c = &cited{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 			found[n] = c
 		}
-		if proof != "" {
-			c.proofs[proof] = true
-		} else {
+		switch {
+		case proof == "":
 			c.code[rel] = true
+		case atEndpoint(dir):
+			c.endpoint[proof] = true
+		default:
+			c.parts[proof] = true
 		}
 	}
 	// owner is the test that a position lies in, its doc comment included.

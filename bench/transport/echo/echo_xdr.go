@@ -49,6 +49,11 @@ func (v *Message) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns MessageMaxSize.
+func (*Message) XDRMaxSize() int {
+	return MessageMaxSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)

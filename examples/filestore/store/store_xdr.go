@@ -142,6 +142,11 @@ func (v *Status) XDRSize() int {
 	return 4
 }
 
+// XDRMaxSize returns StatusFixedSize.
+func (*Status) XDRMaxSize() int {
+	return StatusFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -259,6 +264,11 @@ func (v *Name) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
 	return n
+}
+
+// XDRMaxSize returns NameMaxSize.
+func (*Name) XDRMaxSize() int {
+	return NameMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -389,6 +399,11 @@ func (v *WriteArgs) XDRSize() int {
 	n += xdr.Padded(len(v.Name))
 	n += xdr.Padded(len(v.Data))
 	return n
+}
+
+// XDRMaxSize returns WriteArgsMaxSize.
+func (*WriteArgs) XDRMaxSize() int {
+	return WriteArgsMaxSize
 }
 
 // ReducedXDRSize returns how many bytes v takes in the output of e, without
@@ -598,6 +613,11 @@ func (v *WriteRes) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns WriteResFixedSize.
+func (*WriteRes) XDRMaxSize() int {
+	return WriteResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -716,6 +736,11 @@ func (v *ReadArgs) XDRSize() int {
 	n := 16
 	n += xdr.Padded(len(v.Name))
 	return n
+}
+
+// XDRMaxSize returns ReadArgsMaxSize.
+func (*ReadArgs) XDRMaxSize() int {
+	return ReadArgsMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
@@ -862,6 +887,11 @@ func (v *ReadOK) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Data))
 	return n
+}
+
+// XDRMaxSize returns ReadOKMaxSize.
+func (*ReadOK) XDRMaxSize() int {
+	return ReadOKMaxSize
 }
 
 // ReducedXDRSize returns how many bytes v takes in the output of e, without
@@ -1045,6 +1075,11 @@ func (v *ReadRes) XDRSize() int {
 	default:
 	}
 	return n
+}
+
+// XDRMaxSize returns ReadResMaxSize.
+func (*ReadRes) XDRMaxSize() int {
+	return ReadResMaxSize
 }
 
 // ReducedXDRSize returns how many bytes v takes in the output of e, without

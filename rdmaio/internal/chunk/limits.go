@@ -6,13 +6,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Limits bound what one header may ask a responder to do. All are positive.
+// Limits bound what one header may ask a responder to do. All are positive, but for Address.
 type Limits struct {
 	Bytes    uint64 // pulled by RDMA Read for one RPC (R56, R309)
 	Segments int    // in one chunk
 	Chunks   int    // read chunks, and write chunks, in one header
 	Requests int    // RDMA Reads, or Writes and the Send after them, for one RPC
 	Transfer uint32 // bytes of one RDMA Read or Write
+	Address  uint64 // the last one of the peer that a request can name; 0: no limit
+}
+
+// unreachable returns the last address of a segment if the provider cannot name all of it, else 0. It does not wrap.
+func (lim *Limits) unreachable(s *header.Segment) uint64 {
+	if s.Length == 0 || lim.Address == 0 {
+		return 0
+	}
+	if last := s.Offset + uint64(s.Length-1); last > lim.Address {
+		return last
+	}
+	return 0
 }
 
 // Offered checks the write list and reply chunk of a Call (R59, R309, T27).
@@ -37,6 +49,9 @@ func (lim *Limits) offered(c []header.Segment, where string, index int, requests
 	for i := range c {
 		if c[i].Wraps() {
 			return &header.Fault{Code: header.FaultWrap, Where: where, Index: index, Found: c[i].Offset, Want: uint64(c[i].Length)}
+		}
+		if last := lim.unreachable(&c[i]); last > 0 {
+			return &header.Fault{Code: header.FaultAddress, Where: where, Index: index, Found: last, Want: lim.Address}
 		}
 		*requests += (uint64(c[i].Length) + uint64(lim.Transfer) - 1) / uint64(lim.Transfer)
 	}

@@ -31,11 +31,11 @@ type Placed struct {
 
 // Plan says how to put a Call together. The zero Plan is ready; it keeps its memory when used again.
 type Plan struct {
-	Size   int     // bytes of the message
-	Pulled uint64  // of them by RDMA Read
-	Reads  int     // how many of Pieces are FromPeer
-	Pieces []Piece // ascending and gapless: they fill the message
-	Placed []Placed
+	Size      int     // bytes of the message
+	BytesRead uint64  // of them by RDMA Read
+	Reads     int     // how many of Pieces are FromPeer
+	Pieces    []Piece // ascending and gapless: they fill the message
+	Placed    []Placed
 }
 
 // Call plans the message of a Call from its read list and the length of its
@@ -117,9 +117,12 @@ func (p *Plan) check(reads []header.ReadSegment, long bool, lim *Limits) (rest [
 			if s.Wraps() {
 				return fault(header.FaultWrap, j, s.Offset, uint64(s.Length))
 			}
+			if last := lim.unreachable(s); last > 0 {
+				return fault(header.FaultAddress, j, last, lim.Address)
+			}
 			// The sum stays below Bytes + 2^32: no wrap in 64 bits.
-			if p.Pulled += uint64(s.Length); p.Pulled > lim.Bytes {
-				return fault(header.FaultBytes, j, p.Pulled, lim.Bytes)
+			if p.BytesRead += uint64(s.Length); p.BytesRead > lim.Bytes {
+				return fault(header.FaultBytes, j, p.BytesRead, lim.Bytes)
 			}
 			requests += (uint64(s.Length) + uint64(lim.Transfer) - 1) / uint64(lim.Transfer)
 		}

@@ -44,13 +44,13 @@ func TestPlan(t *testing.T) {
 			"R60: an item at the end, as of NFS WRITE",
 			[]header.ReadSegment{read(40, 1, 8)},
 			40, false,
-			chunk.Plan{Size: 48, Pulled: 8, Reads: 1, Pieces: []chunk.Piece{inline(0, 40, 0), pull(40, 8, 1, 0x1000)}, Placed: []chunk.Placed{{At: 40, Len: 8}}},
+			chunk.Plan{Size: 48, BytesRead: 8, Reads: 1, Pieces: []chunk.Piece{inline(0, 40, 0), pull(40, 8, 1, 0x1000)}, Placed: []chunk.Placed{{At: 40, Len: 8}}},
 		}, {
 			"R57, R68: an item in the middle with roundup",
 			[]header.ReadSegment{read(40, 1, 5)},
 			60, false,
 			chunk.Plan{
-				Size: 68, Pulled: 5, Reads: 1,
+				Size: 68, BytesRead: 5, Reads: 1,
 				Pieces: []chunk.Piece{inline(0, 40, 0), pull(40, 5, 1, 0x1000), pad(45, 3), inline(48, 20, 40)},
 				Placed: []chunk.Placed{{At: 40, Len: 5}},
 			},
@@ -59,7 +59,7 @@ func TestPlan(t *testing.T) {
 			[]header.ReadSegment{read(12, 1, 4), read(20, 2, 4)},
 			20, false,
 			chunk.Plan{
-				Size: 28, Pulled: 8, Reads: 2,
+				Size: 28, BytesRead: 8, Reads: 2,
 				Pieces: []chunk.Piece{inline(0, 12, 0), pull(12, 4, 1, 0x1000), inline(16, 4, 12), pull(20, 4, 2, 0x2000), inline(24, 4, 16)},
 				Placed: []chunk.Placed{{At: 12, Len: 4}, {At: 20, Len: 4}},
 			},
@@ -68,7 +68,7 @@ func TestPlan(t *testing.T) {
 			[]header.ReadSegment{read(12, 1, 4), read(16, 2, 4)},
 			12, false,
 			chunk.Plan{
-				Size: 20, Pulled: 8, Reads: 2,
+				Size: 20, BytesRead: 8, Reads: 2,
 				Pieces: []chunk.Piece{inline(0, 12, 0), pull(12, 4, 1, 0x1000), pull(16, 4, 2, 0x2000)},
 				Placed: []chunk.Placed{{At: 12, Len: 4}, {At: 16, Len: 4}},
 			},
@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 			[]header.ReadSegment{read(8, 1, 1), read(8, 2, 2), read(8, 3, 3), read(8, 4, 5)},
 			12, false,
 			chunk.Plan{
-				Size: 24, Pulled: 11, Reads: 4,
+				Size: 24, BytesRead: 11, Reads: 4,
 				Pieces: []chunk.Piece{inline(0, 8, 0), pull(8, 1, 1, 0x1000), pull(9, 2, 2, 0x2000), pull(11, 3, 3, 0x3000), pull(14, 5, 4, 0x4000), pad(19, 1), inline(20, 4, 8)},
 				Placed: []chunk.Placed{{At: 8, Len: 11}},
 			},
@@ -85,7 +85,7 @@ func TestPlan(t *testing.T) {
 			"R55: a segment of no bytes adds nothing",
 			[]header.ReadSegment{read(8, 1, 0), read(8, 2, 4)},
 			8, false,
-			chunk.Plan{Size: 12, Pulled: 4, Reads: 1, Pieces: []chunk.Piece{inline(0, 8, 0), pull(8, 4, 2, 0x2000)}, Placed: []chunk.Placed{{At: 8, Len: 4}}},
+			chunk.Plan{Size: 12, BytesRead: 4, Reads: 1, Pieces: []chunk.Piece{inline(0, 8, 0), pull(8, 4, 2, 0x2000)}, Placed: []chunk.Placed{{At: 8, Len: 4}}},
 		}, {
 			"T40: a chunk of no bytes at the end",
 			[]header.ReadSegment{read(40, 1, 0)},
@@ -95,18 +95,18 @@ func TestPlan(t *testing.T) {
 			"R70, T45: roundup within the chunk",
 			[]header.ReadSegment{read(40, 1, 8)},
 			44, false,
-			chunk.Plan{Size: 52, Pulled: 8, Reads: 1, Pieces: []chunk.Piece{inline(0, 40, 0), pull(40, 8, 1, 0x1000), inline(48, 4, 40)}, Placed: []chunk.Placed{{At: 40, Len: 8}}},
+			chunk.Plan{Size: 52, BytesRead: 8, Reads: 1, Pieces: []chunk.Piece{inline(0, 40, 0), pull(40, 8, 1, 0x1000), inline(48, 4, 40)}, Placed: []chunk.Placed{{At: 40, Len: 8}}},
 		}, {
 			"R91, R92: a long Call of two segments",
 			[]header.ReadSegment{read(0, 1, 30), read(0, 2, 10)},
 			0, true,
-			chunk.Plan{Size: 40, Pulled: 40, Reads: 2, Pieces: []chunk.Piece{pull(0, 30, 1, 0x1000), pull(30, 10, 2, 0x2000)}},
+			chunk.Plan{Size: 40, BytesRead: 40, Reads: 2, Pieces: []chunk.Piece{pull(0, 30, 1, 0x1000), pull(30, 10, 2, 0x2000)}},
 		}, {
 			"R75, T43: a long Call with two chunks inside, which cut its segments",
 			[]header.ReadSegment{read(0, 1, 10), read(0, 2, 14), read(8, 3, 4), read(16, 4, 6)},
 			0, true,
 			chunk.Plan{
-				Size: 36, Pulled: 34, Reads: 6,
+				Size: 36, BytesRead: 34, Reads: 6,
 				Pieces: []chunk.Piece{
 					pull(0, 8, 1, 0x1000), pull(8, 4, 3, 0x3000), pull(12, 2, 1, 0x1008), pull(14, 2, 2, 0x2000),
 					pull(16, 6, 4, 0x4000), pad(22, 2), pull(24, 12, 2, 0x2002),

@@ -41,7 +41,7 @@ type connection struct {
 	to   [2]wire
 }
 
-// key is all that two connections can differ in, small enough to remember a million of.
+// key is all that two connections can differ in, small enough to remember ten million of.
 type key [22]uint8
 
 func (c *connection) key() (k key) {
@@ -142,8 +142,8 @@ func same(calls int) int { return calls }
 
 // Every interleaving of both directions on one connection (R127, R130, R133, R266, R270, R271, R283).
 func TestAllInterleavings(t *testing.T) {
-	total, due := 0, 1_000_000
-	long, near := [2]limits{{5, 2, 0}, {2, 5, 0}}, [2]limits{{4, 4, 0}, {4, 3, 0}}
+	total, due := 0, 10_000_000
+	long, near := [2]limits{{6, 2, 0}, {2, 6, 0}}, [2]limits{{4, 4, 0}, {4, 3, 0}}
 	if testing.Short() {
 		long, near, due = [2]limits{{4, 2, 0}, {2, 4, 0}}, [2]limits{{3, 3, 0}, {3, 3, 0}}, 100_000
 	}

@@ -21,34 +21,63 @@ func (e *Engine) sink(r *Request, err error) {
 		e.refuse(r, header.ErrChunk)
 		return
 	}
+	r.reads = 0
 	for i := range r.plan.Pieces {
 		p := &r.plan.Pieces[i]
-		to := r.Sink.Bytes[p.At : p.At+p.Len]
-		switch p.Source {
-		case chunk.FromInline:
-			copy(to, r.hdr.Payload[p.From:p.From+p.Len])
-		case chunk.FromPad:
-			clear(to) // R314
+		at, end := r.part(p)
+		switch {
+		case at >= end:
+		case p.Source == chunk.FromInline:
+			from := p.From + at - p.At
+			copy(r.Sink.Bytes[at:end], r.hdr.Payload[from:from+end-at])
+		case p.Source == chunk.FromPad:
+			clear(r.Sink.Bytes[at:end]) // R314
+		default:
+			r.reads++
 		}
 	}
-	r.Message, r.Placed = r.Sink.Bytes[:r.plan.Size:r.plan.Size], r.plan.Placed
-	if r.reply != nil { // no answer to come for which it would wait
+	if r.reply != nil && r.sinkEnd() == r.SinkSize { // no answer to come for which it would wait
 		e.postRecv(r.recv)
 		r.recv = none
 	}
-	if r.plan.Reads == 0 { // chunks of no bytes (T40)
-		e.complete(r)
+	if r.reads == 0 { // chunks of no bytes (T40)
+		e.filled(r)
 		return
 	}
-	r.pulling, r.unread = true, r.plan.Reads
+	r.pulling, r.unread = true, r.reads
 	e.pulls.push(r)
 	e.admit()
 }
 
+// unreadable ends a Call, or a Reply of the draft, that needs RDMA Reads where there are none.
+func (e *Engine) unreadable(r *Request, f *header.Fault) {
+	if r.reply != nil {
+		e.fetched(r, f)
+		return
+	}
+	e.fault(f)
+	r.Refused = f
+	e.refuse(r, header.ErrChunk)
+}
+
+// sinkEnd is how many bytes of the message Sink takes.
+func (r *Request) sinkEnd() int { return min(len(r.Sink.Bytes), r.SinkSize) }
+
+// part returns the range of the message that a piece fills of Sink now; it is empty if at >= end.
+func (r *Request) part(p *chunk.Piece) (at, end int) {
+	return max(p.At, r.SinkFilled), min(p.At+p.Len, r.sinkEnd())
+}
+
 // admit lets Calls have their RDMA Reads, as many at a time as were agreed on (R137, R297).
 func (e *Engine) admit() {
-	for e.pulls.len() > 0 {
+	for e.pulls.len() > 0 && !e.terms.ReadsUnknown {
 		r := *e.pulls.at(0)
+		if f := e.readable(r); f != nil { // the terms have changed since it came
+			r := e.pulls.pop()
+			r.pulling = false
+			e.unreadable(r, f)
+			continue
+		}
 		r.batch = r.unread
 		if e.terms.Reads > 0 {
 			r.batch = min(r.batch, e.terms.Reads-e.reading)
@@ -64,11 +93,12 @@ func (e *Engine) admit() {
 // pull posts the RDMA Reads of a Call whose turn it is.
 func (e *Engine) pull(r *Request) {
 	id := e.begin(r.batch, nil, r, true)
-	skip, left := r.plan.Reads-r.unread, r.batch
+	skip, left := r.reads-r.unread, r.batch
 	for i := range r.plan.Pieces {
 		p := &r.plan.Pieces[i]
+		at, end := r.part(p)
 		switch {
-		case p.Source != chunk.FromPeer:
+		case p.Source != chunk.FromPeer || at >= end:
 			continue
 		case skip > 0:
 			skip--
@@ -76,31 +106,39 @@ func (e *Engine) pull(r *Request) {
 		case left == 0:
 			continue
 		}
-		wr := verbs.SendWR{WRID: id, Opcode: verbs.RDMARead, RKey: p.Remote.Handle, RemoteAddr: p.Remote.Offset}
+		wr := verbs.SendWR{WRID: id, Opcode: verbs.RDMARead, RKey: p.Remote.Handle, RemoteAddr: p.Remote.Offset + uint64(at-p.At)}
 		if left--; left == 0 {
 			wr.Flags = verbs.SendSignaled
 		}
-		e.add(wr, verbs.SGE{MR: r.Sink.MR, Offset: r.Sink.Offset + p.At, Length: p.Len})
-		e.stats.Pulled += uint64(p.Len)
+		e.add(wr, verbs.SGE{MR: r.Sink.MR, Offset: r.Sink.Offset + at, Length: end - at})
+		r.batchSize += end - at
 	}
 	r.unread -= r.batch
 }
 
 // read goes on when a batch of a Call's RDMA Reads is over.
 func (e *Engine) read(r *Request) {
+	e.stats.BytesRead += uint64(r.batchSize)
+	e.delivered += uint64(r.batchSize)
+	r.batchSize = 0
 	e.reading -= r.batch
 	if r.unread > 0 {
 		e.pulls.push(r)
 	}
 	e.admit()
 	if r.unread == 0 {
-		e.pulled(r)
+		r.pulling = false
+		e.filled(r)
 	}
 }
 
-// pulled goes on when a message has been read.
-func (e *Engine) pulled(r *Request) {
-	r.pulling = false
+// filled goes on when Sink is full, and asks for a longer one if that is not the whole message.
+func (e *Engine) filled(r *Request) {
+	if r.SinkFilled = r.sinkEnd(); r.SinkFilled < r.SinkSize {
+		e.eff.Sinks = append(e.eff.Sinks, r)
+		return
+	}
+	r.Message, r.Placed = r.Sink.Bytes[:r.plan.Size:r.plan.Size], r.plan.Placed
 	e.complete(r)
 }
 

@@ -24,6 +24,7 @@ type Call struct {
 	Reply     []byte        // inline reply; nil with LongReply
 	LongReply int           // bytes of the reply chunk that hold the reply
 	Used      []uint64      // bytes in each write chunk
+	Abandoned bool          // it was cancelled, and the peer may still use what it offered: see Effects.Settled
 	Ended     uint32        // the key in Lists that the peer ended with its Reply; 0: none
 	Padding   Padding       // of Reply
 }

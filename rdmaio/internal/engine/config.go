@@ -84,17 +84,17 @@ type Stats struct {
 	Flow         // the forward direction
 	Reverse Flow // the other
 
-	Sent, Received uint64 // messages
-	Errors         uint64 // RDMA_ERROR messages, sent about Calls or received about our own
-	Dropped        uint64 // messages received that nothing was done about
-	Excess         uint64 // of them Calls beyond what was granted
-	Faults         uint64 // messages received that broke a rule
-	Pulled, Pushed uint64 // bytes by RDMA Read and RDMA Write, for Calls received
-	ZeroGrants     uint64 // grants of 0, taken as 1
-	OverGrants     uint64 // grants over what was asked for, cut
-	Dones          uint64 // RDMA_DONE messages sent, or received where one was due
-	Stalls         uint64 // our Calls that had to wait: for a credit, for room in the send queue, for others before them
-	RemoteEnds     uint64 // keys ended by a Reply: those of the requester, by the responder
+	Sent, Received          uint64 // messages
+	Errors                  uint64 // RDMA_ERROR messages, sent about Calls or received about our own
+	Dropped                 uint64 // messages received that nothing was done about
+	Excess                  uint64 // of them Calls beyond what was granted
+	Faults                  uint64 // messages received that broke a rule
+	BytesRead, BytesWritten uint64 // bytes by RDMA Read (completed) and RDMA Write, for Calls received
+	ZeroGrants              uint64 // grants of 0, taken as 1
+	OverGrants              uint64 // grants over what was asked for, cut
+	Dones                   uint64 // RDMA_DONE messages sent, or received where one was due
+	Stalls                  uint64 // our Calls that had to wait: for a credit, for room in the send queue, for others before them
+	RemoteEnds              uint64 // keys ended by a Reply: those of the requester, by the responder
 
 	// State.
 	Abandoned       int // our Calls in flight that nobody waits for: each has a credit

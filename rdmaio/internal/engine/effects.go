@@ -22,9 +22,10 @@ type Effects struct {
 
 	Return []*Buffer // borrowed, no longer needed
 
-	Sinks   []*Request // give each memory: Sink of SinkSize bytes, and EventSink
+	Sinks   []*Request // give each memory: Sink of SinkSize bytes or fewer, and EventSink
 	Deliver []*Request // run the handler; EventReply is to follow, once
 	Done    []*Call    // ended: the caller may go on
+	Settled []any      // Event.Left of cancelled Calls: the peer uses what they offered no longer
 	Release []*Request // answered or lost: nothing of it is used any more
 
 	// Borrow is how many send buffers would be of use besides those that there are: EventBuffers is to follow, once.
@@ -44,10 +45,11 @@ func (f *Effects) reset() {
 	clear(f.Sinks)
 	clear(f.Deliver)
 	clear(f.Done)
+	clear(f.Settled)
 	clear(f.Release)
 	clear(f.Return)
 	*f = Effects{
 		Recvs: f.Recvs[:0], Sends: f.Sends[:0], Sinks: f.Sinks[:0],
-		Deliver: f.Deliver[:0], Done: f.Done[:0], Release: f.Release[:0], Return: f.Return[:0],
+		Deliver: f.Deliver[:0], Done: f.Done[:0], Settled: f.Settled[:0], Release: f.Release[:0], Return: f.Return[:0],
 	}
 }

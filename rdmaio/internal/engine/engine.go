@@ -34,6 +34,8 @@ type Engine struct {
 	terms   header.Terms
 	stats   Stats
 
+	delivered uint64 // bytes of messages received and of RDMA Reads completed
+
 	// Counts of our Calls, and of the peer's: which of the two is forward is a matter of the role.
 	ours, theirs *Flow
 
@@ -165,6 +167,9 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
+// Delivered is how many bytes the peer has delivered: messages, and RDMA Reads that are over.
+func (e *Engine) Delivered() uint64 { return e.delivered }
+
 func (e *Engine) event(ev *Event) {
 	switch ev.Kind {
 	case EventStart:
@@ -173,6 +178,7 @@ func (e *Engine) event(ev *Event) {
 		}
 	case EventTerms:
 		e.terms = *ev.Terms
+		e.admit()
 	case EventCompletion:
 		if e.open {
 			e.completion(ev.WC)
@@ -180,7 +186,7 @@ func (e *Engine) event(ev *Event) {
 	case EventCall:
 		e.call(ev.Call)
 	case EventCancel:
-		e.cancel(ev.XID, ev.Call)
+		e.cancel(ev.XID, ev.Call, ev.Left)
 	case EventSink:
 		e.sink(ev.Request, ev.Err)
 	case EventReply:
@@ -195,11 +201,31 @@ func (e *Engine) event(ev *Event) {
 		if e.open && len(e.due) > 0 && e.due[0].deadline <= e.now { // R109
 			e.end(fmt.Errorf("%w (XID %#08x, limit %v)", ErrNoDone, e.due[0].XID, e.cfg.DoneTimeout))
 		}
-	case EventBroken, EventClose:
+	case EventBroken:
+		e.end(e.blame(ev.WC, ev.Err))
+	case EventClose:
 		e.end(ev.Err)
 	case EventRetire:
 		e.retired = ev.Err
 	}
+}
+
+// blame adds to an error the XID of the peer's Call that the failed request was posted for, if there is one.
+func (e *Engine) blame(wc *verbs.WC, err error) error {
+	if wc == nil {
+		return err
+	}
+	for i := range e.chains.len() {
+		c := e.chains.at(i)
+		switch {
+		case c.id != wc.WRID || c.req == nil:
+		case c.pull:
+			return fmt.Errorf("rpcrdma: RDMA Read for the message with XID %#08x: %w", c.req.XID, err)
+		default:
+			return fmt.Errorf("rpcrdma: answer to the message with XID %#08x: %w", c.req.XID, err)
+		}
+	}
+	return err
 }
 
 // completion deals with what a queue says.

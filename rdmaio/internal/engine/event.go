@@ -14,12 +14,12 @@ const (
 	EventTerms                       // Terms are known: before the first message either way, or when both ends agreed on others
 	EventCompletion                  // WC was polled
 	EventCall                        // Call is to be sent
-	EventCancel                      // Call, XID: nobody waits for it any more
+	EventCancel                      // Call, XID: its caller waits no longer. Left: as in Effects.Settled
 	EventSink                        // Request.Sink is set, or Err says why not
 	EventReply                       // Request.Answer is set
 	EventBuffers                     // Buffers answers Effects.Borrow
 	EventTimer                       // the time in Effects.Deadline has come
-	EventBroken                      // the queue pair is in its error state, or a post failed: Err
+	EventBroken                      // the queue pair is in its error state, or a post or request failed: Err; WC, if it was one of the send queue
 	EventClose                       // this side wants no more: Err
 	EventRetire                      // the same, once all that was posted has completed; no handler has a Request any more
 )
@@ -33,5 +33,6 @@ type Event struct {
 	WC      *verbs.WC // read while Step runs
 	Terms   *header.Terms
 	Buffers []*Buffer // that many send buffers or fewer, none if there is no memory
+	Left    any
 	Err     error
 }

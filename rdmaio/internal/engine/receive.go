@@ -16,6 +16,7 @@ func (e *Engine) received(wc *verbs.WC) {
 		e.end(fmt.Errorf("%w: Receive %#x completed with %d bytes", ErrInternal, wc.WRID, wc.ByteLen))
 		return
 	}
+	e.delivered += uint64(wc.ByteLen)
 	i, key := int(wc.WRID), wc.InvalidatedRKey
 	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
 	r := e.next
@@ -75,8 +76,10 @@ func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
 		forward = call
 	}
 	switch {
-	case f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion && forward == answer):
+	case f != nil && f.Code == header.FaultShort:
 		return nothing // not even its XID can be trusted
+	case f != nil && f.Code == header.FaultVersion && forward == answer && !e.outstanding(m.XID):
+		return nothing // RFC 8166 §4.5: no answer to an answer; R15: the XID has its place in all versions
 	case f != nil:
 		return forward
 	case m.Kind == header.KindError: // RFC 8166 §4.5: only requesters get one

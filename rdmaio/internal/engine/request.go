@@ -19,9 +19,14 @@ type Request struct {
 	Placed  []chunk.Placed
 	Padding Padding // of Message
 
-	SinkSize int    // with Effects.Sinks: how much memory to put the message together in,
-	SinkLead int    // and how far behind a cache line it would best begin, for the first chunk to be on one
-	Sink     Buffer // what EventSink brings
+	// With Effects.Sinks: SinkSize is the length of the message to be assembled, in bytes, and SinkLead how far
+	// behind a cache line it would best begin, for the first chunk to be aligned to one. SinkFilled is how many bytes
+	// of it are in Sink already.
+	SinkSize, SinkLead, SinkFilled int
+
+	// Sink is what EventSink brings. It may be shorter than SinkSize, if longer than SinkFilled: when it is full the
+	// engine asks again. The first SinkFilled bytes of a later Sink must be those of the one before.
+	Sink Buffer
 
 	Answer Answer // what EventReply brings
 	Owner  any    // the driver's
@@ -44,8 +49,10 @@ type Request struct {
 	key       uint32        // of its lists, to be ended with the Reply; 0: none
 	transfers []transfer
 	pulling   bool // queued or posted as RDMA Reads
+	reads     int  // RDMA Reads that fill Sink
 	unread    int  // of those, how many wait for their time
 	batch     int  // and how many come next
+	batchSize int  // bytes that the batch in progress brings
 }
 
 // Answer is a reply, or a refusal. Its memory belongs to the engine until Release.

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,6 +21,7 @@ type pending struct {
 	sent bool
 	got  bool     // its Reply came, and what that has by read chunk is being read
 	turn uint64   // its place in the line for the send queue
+	left any      // of a cancelled Call, for Effects.Settled
 	keys []uint32 // that a cancelled Call had offered, where its Reply may end one
 }
 
@@ -35,7 +36,7 @@ func (p *pending) offered(key uint32) bool {
 // call takes a Call: it goes out when it has a credit.
 func (e *Engine) call(c *Call) {
 	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.Ended, c.Padding = nil, false, nil, 0, c.Used[:0], 0, Padding{}
-	c.Waited = 0
+	c.Waited, c.Abandoned = 0, false
 	switch {
 	case !e.open:
 		e.done(c, e.ended)
@@ -83,7 +84,7 @@ func (e *Engine) sendCall(p *pending) {
 }
 
 // cancel ends a Call that nobody waits for. If its message is out, the credit stays in use.
-func (e *Engine) cancel(xid uint32, c *Call) {
+func (e *Engine) cancel(xid uint32, c *Call, left any) {
 	p := e.table[xid]
 	if p == nil || p.call != c {
 		return // it ended meanwhile
@@ -97,6 +98,7 @@ func (e *Engine) cancel(xid uint32, c *Call) {
 		return
 	}
 	e.stats.Abandoned++
+	c.Abandoned, p.left = true, left
 	if e.terms.RemoteInvalidate && e.cfg.Role == Requester {
 		p.keys = c.Lists.Keys(nil) // its Reply may have come already, and have ended one
 	}
@@ -223,6 +225,9 @@ func (e *Engine) drop(p *pending) {
 	if p.sent && p.call == nil {
 		e.stats.Abandoned--
 	}
+	if p.left != nil {
+		e.eff.Settled = append(e.eff.Settled, p.left)
+	}
 	delete(e.table, p.xid)
 	*p = pending{}
 	e.idle = append(e.idle, p)
@@ -230,15 +235,14 @@ func (e *Engine) drop(p *pending) {
 
 // abandonCalls ends all Calls, in the order of their XIDs: a map has none.
 func (e *Engine) abandonCalls() {
-	var all []*Call
-	for _, p := range e.table {
+	for _, xid := range slices.Sorted(maps.Keys(e.table)) {
+		p := e.table[xid]
 		if p.call != nil {
-			all = append(all, p.call)
+			e.done(p.call, e.ended)
 		}
-	}
-	slices.SortFunc(all, func(a, b *Call) int { return cmp.Compare(a.XID, b.XID) })
-	for _, c := range all {
-		e.done(c, e.ended)
+		if p.left != nil {
+			e.eff.Settled = append(e.eff.Settled, p.left)
+		}
 	}
 	e.stats.Abandoned = 0
 	clear(e.table)

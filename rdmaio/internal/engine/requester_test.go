@@ -268,3 +268,23 @@ func TestRequesterAllocates(t *testing.T) {
 		t.Errorf("%v allocations for each Call", n)
 	}
 }
+
+// R15, R135, R188: a Reply of another version ends its Call with the reason, and the Call's credit is free again: without it the
+// first Call of a connection would stop all others.
+func TestReplyOfAnotherVersion(t *testing.T) {
+	for _, vers := range []byte{0, 2, 255} {
+		b := newBench(t, engine.Requester, 4, 16)
+		b.call(call(1))
+		b.call(call(2)) // waits for the credit of the first
+		msg := reply(t, 1, 4)
+		msg[7] = vers
+		b.receive(0, msg)
+		var f *header.Fault
+		if len(b.done) != 1 || !errors.As(b.done[0].Err, &f) || f.Code != header.FaultVersion || f.Found != uint64(vers) {
+			t.Fatalf("version %d: %d Calls over", vers, len(b.done))
+		}
+		if st := b.e.Stats(); st.Calls != 2 || st.InFlight != 1 || st.Faults != 1 || st.PostedRecvs != 4 {
+			t.Errorf("version %d: %+v", vers, st)
+		}
+	}
+}

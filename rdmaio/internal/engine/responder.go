@@ -49,7 +49,7 @@ const cacheLine = 64
 
 // want asks for memory to put a planned message together in.
 func (e *Engine) want(r *Request) {
-	r.SinkSize, r.SinkLead = r.plan.Size, 0
+	r.SinkSize, r.SinkLead, r.SinkFilled = r.plan.Size, 0, 0
 	if len(r.plan.Placed) > 0 && r.SinkSize <= math.MaxInt-cacheLine { // a limit may allow all that an int can say
 		r.SinkLead = -r.plan.Placed[0].At & (cacheLine - 1)
 	}
@@ -146,7 +146,7 @@ func (e *Engine) fill(r *Request, c []header.Segment, sge verbs.SGE) {
 		})
 	}
 	e.fills = e.fills[:from]
-	e.stats.Pushed += uint64(sge.Length)
+	e.stats.BytesWritten += uint64(sge.Length)
 }
 
 // refuse answers with RDMA_ERROR, unless that happens too often (A19).

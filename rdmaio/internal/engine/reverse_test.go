@@ -76,7 +76,8 @@ func TestDirection(t *testing.T) {
 		{"an RPC message of type 2", "00000001 00000001 00000009 00000000 " + none + "00000001 00000002", "ended", "refused", "ended"},
 		{"lists that are no XDR", "00000001 00000001 00000009 00000000 00000002 00000000 00000000", "ended", "refused", "ended"},
 		{"procedure 5", "00000001 00000001 00000009 00000005 " + none, "ended", "refused", "ended"},
-		{"version 2", "00000001 00000002 00000009 00000000 " + none, "dropped", "refused", "dropped"},
+		{"R15, R188: version 2", "00000001 00000002 00000009 00000000 " + none, "ended", "refused", "ended"},
+		{"version 2, another XID", "00000005 00000002 00000009 00000000 " + none, "dropped", "refused", "dropped"},
 		{"12 bytes", "00000001 00000001 00000009", "dropped", "dropped", "dropped"},
 	} {
 		for name, b := range map[string]*bench{

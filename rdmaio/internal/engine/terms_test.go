@@ -136,7 +136,8 @@ func TestRequesterAccepts(t *testing.T) {
 		{"R268: a Call of the peer with the same XID", unhex(t, "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000000"), 0xb1, invalidating, true},
 		{"DONE", unhex(t, "00000001 00000001 00000004 00000003"), 0xb1, invalidating, true},
 		{"no header", msg(1)[:12], 0xb1, invalidating, true},
-		{"version 2", append(unhex(t, "00000001 00000002"), msg(1)[8:]...), 0xb1, invalidating, true},
+		{"version 2", append(unhex(t, "00000001 00000002"), msg(1)[8:]...), 0xb1, invalidating, false},
+		{"version 2, of no Call", append(unhex(t, "00000009 00000002"), msg(1)[8:]...), 0xb1, invalidating, true},
 		{"R265, T80: not agreed", msg(1), 0xb1, header.DefaultTerms(), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

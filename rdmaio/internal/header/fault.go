@@ -35,6 +35,7 @@ const (
 	FaultPadReads                    // padding and read chunks in one message
 	FaultNoReads                     // a Call that needs RDMA Reads, of which none were agreed on
 	FaultWithdrawn                   // procedure of the draft, and the option is off
+	FaultAddress                     // segment at addresses that the provider cannot name
 )
 
 // faults gives each code its words and the rule it stands for.
@@ -53,7 +54,7 @@ var faults = [...]struct{ what, rule string }{
 	FaultOverlap:     {"position %d lies within the chunk before it, which ends at %d", "RFC 8166 §3.4.5"},
 	FaultBeyond:      {"position %d is past what the stream can fill, %d", "RFC 8166 §3.4.5"},
 	FaultWrap:        {"segment at offset %#x of %d bytes passes 2^64", "RFC 8166 §3.4.3"},
-	FaultBytes:       {"%d bytes or more in chunks, limit is %d", "local limit, Config.MaxPull"},
+	FaultBytes:       {"%d bytes or more in chunks, limit is %d", "local limit, Config.MaxReadBytes"},
 	FaultSegments:    {"%d segments or more, limit is %d", "local limit, Config.MaxSegments and SendQueue"},
 	FaultChunks:      {"%d chunks or more, limit is %d", "local limit, Config.MaxChunks"},
 	FaultReads:       {"read list of %d segments in a Reply, %d expected", "RFC 8166 §4.3.1"},
@@ -66,6 +67,7 @@ var faults = [...]struct{ what, rule string }{
 	FaultReverse:     {"lists of %d bytes in a reverse Call, without chunks they have %d", "RFC 8167 §5.3"},
 	FaultPad:         {"alignment %d with threshold %d, a power of two and more than 0 expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
 	FaultWithdrawn:   {"procedure %d was withdrawn, version %d has it no longer", "RFC 8166 §4.6.1; Config.Legacy takes it"},
+	FaultAddress:     {"segment ends at %#x, the last address that the provider can name is %#x", "local limit, verbs.DeviceAttributes.MaxRemoteAddr"},
 	FaultPadReads:    {"padding and %d read segments, whose positions are not defined then, %d expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
 }
 

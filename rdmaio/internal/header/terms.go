@@ -14,9 +14,11 @@ type Terms struct {
 	RemoteInvalidate bool
 
 	// Reads is how many RDMA Reads this end may have in progress; 0 is no limit but that of the
-	// queue pair, negative none at all. NoReadChunks: the other end makes none.
+	// queue pair, negative none at all. NoReadChunks: the other end makes none. ReadsUnknown: the connection is being set up,
+	// and Reads wait.
 	Reads        int
 	NoReadChunks bool
+	ReadsUnknown bool
 }
 
 // DefaultTerms are those of a peer that said nothing.

@@ -67,7 +67,7 @@ type Pool struct {
 // Stats counts what a Pool did.
 type Stats struct {
 	Registrations uint64 // for peers and of foreign memory
-	Staged        uint64 // bytes copied for want of Config.Heap
+	Staged        uint64 // bytes copied for want of Config.Heap, or by Detach or Collect
 	Regions       int    // region objects alive for these
 	Buffers       int    // buffers alive
 	BufferBytes   uint64 // in them
@@ -80,7 +80,7 @@ func New(pd verbs.ProtectionDomain, cfg Config) *Pool { return &Pool{pd: pd, cfg
 type Region struct {
 	verbs.MemoryRegion
 	user  []byte
-	stage *Buffer // the copy
+	stage *Buffer // the copy; of a region made by Lend, the memory itself
 }
 
 // Register makes a valid region of buf, with a fresh key if access has a remote
@@ -115,9 +115,69 @@ func (p *Pool) Unstage(r *Region, n int) error {
 	return p.Put(r.stage)
 }
 
+// Lend makes a valid region of n bytes of the Pool's own memory. The caller gives it back with Release, and then with Collect.
+func (p *Pool) Lend(n int, access verbs.Access) (Region, error) {
+	b, err := p.Buffer(n)
+	if err != nil {
+		return Region{}, err
+	}
+	mr, err := p.register(b.Bytes, access)
+	if err != nil {
+		return Region{}, errors.Join(err, p.Put(b))
+	}
+	return Region{MemoryRegion: mr, stage: b}, nil
+}
+
+// Collect ends the use of a region that Lend made and that was released. It appends the first n bytes of the region to to.
+func (p *Pool) Collect(r *Region, to []byte, n int) ([]byte, error) {
+	to = append(to, r.stage.Bytes[:n]...)
+	p.staged(n)
+	return to, p.Put(r.stage)
+}
+
+// Detach frees the owner's memory of a valid region without ending the region: from now on its key stands for memory of the
+// Pool, with the same bytes if the peer may read there. It reports false, and changes nothing, if the device cannot do so.
+// The region is given back by Drop.
+func (p *Pool) Detach(r *Region) (bool, error) {
+	if r.stage != nil {
+		r.user = nil
+		return true, nil
+	}
+	d, ok := r.MemoryRegion.(verbs.Redirector)
+	if !ok {
+		return false, nil
+	}
+	buf := r.Bytes()
+	b, err := p.Buffer(len(buf))
+	if err != nil {
+		return false, err
+	}
+	if r.Access()&verbs.AccessRemoteRead != 0 {
+		p.copy(b.Bytes, buf)
+	}
+	if err := d.Redirect(b.Bytes); err != nil {
+		err = errors.Join(err, p.Put(b))
+		if errors.Is(err, verbs.ErrNotSupported) {
+			err = nil
+		}
+		return false, err
+	}
+	r.stage = b
+	return true, nil
+}
+
+// Drop ends a detached region, and waits for an access in progress.
+func (p *Pool) Drop(r *Region) error {
+	return errors.Join(p.Abandon(r), p.Put(r.stage))
+}
+
 // copy copies, and counts.
 func (p *Pool) copy(to, from []byte) {
-	n := copy(to, from)
+	p.staged(copy(to, from))
+}
+
+// staged counts bytes that were copied.
+func (p *Pool) staged(n int) {
 	p.mu.Lock()
 	p.stats.Staged += uint64(n)
 	p.mu.Unlock()
@@ -211,6 +271,14 @@ type Buffer struct {
 // Buffer gives n bytes of registered memory, to be given back with Put.
 func (p *Pool) Buffer(n int) (*Buffer, error) {
 	class, size := classOf(n)
+	return p.buffer(n, class, size)
+}
+
+// Exact gives n bytes that are made to measure and not kept: for memory of a size that is not asked for again.
+func (p *Pool) Exact(n int) (*Buffer, error) { return p.buffer(n, 0, n) }
+
+// buffer gives n bytes in a buffer of a class.
+func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

@@ -209,6 +209,38 @@ func TestKeepBytes(t *testing.T) {
 	}
 }
 
+// A buffer that was taken out again leaves its room to the next one, however often; a discarded one is not kept at all.
+func TestKeepBytesAgain(t *testing.T) {
+	p, _, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1024})
+	take := func() *mrpool.Buffer {
+		t.Helper()
+		b, err := p.Buffer(1024)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b := take()
+	for try := range 5 {
+		mr := b.MR
+		if err := p.Put(b); err != nil {
+			t.Fatal(err)
+		}
+		if b = take(); b.MR != mr {
+			t.Fatalf("try %d: another buffer", try)
+		}
+	}
+	if err := p.Discard(b); err != nil {
+		t.Fatal(err)
+	}
+	if st := p.Stats(); st.Buffers != 0 || st.BufferBytes != 0 {
+		t.Errorf("a discarded buffer is kept: %+v", st)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestConcurrent(t *testing.T) {
 	p, _, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 1 << 20})
 	var wg sync.WaitGroup
@@ -299,5 +331,47 @@ func TestTrim(t *testing.T) {
 	}
 	if err := errors.Join(p.Put(b), p.Release(&kept), p.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Lent memory comes back to the Pool, with what the peer wrote copied out, and is lent again. Its keys are fresh ones. Detached
+// it needs no other memory.
+func TestLend(t *testing.T) {
+	for _, heap := range []bool{true, false} {
+		_, _, pd := newPool(t, mrpool.Config{})
+		p := mrpool.New(pd, mrpool.Config{Heap: heap, KeepIdle: 4, KeepBytes: 1 << 20})
+		keys := map[uint32]bool{}
+		for i := range 4 {
+			r, err := p.Lend(1000, remote)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if keys[r.RKey()] || len(r.Bytes()) != 1000 {
+				t.Errorf("%d bytes, key %#x was there: %v", len(r.Bytes()), r.RKey(), keys[r.RKey()])
+			}
+			keys[r.RKey()] = true
+			copy(r.Bytes(), "from the peer")
+			if i == 3 {
+				if ok, err := p.Detach(&r); !ok || err != nil {
+					t.Errorf("detach: %v, %v", ok, err)
+				}
+				if err := p.Drop(&r); err != nil {
+					t.Error(err)
+				}
+				continue
+			}
+			if err := p.Release(&r); err != nil {
+				t.Error(err)
+			}
+			if got, err := p.Collect(&r, []byte("it is "), 13); err != nil || string(got) != "it is from the peer" {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+		if st := p.Stats(); st.Buffers != 1 || st.Staged != 3*13 || st.Registrations != 4 {
+			t.Errorf("%+v", st)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -36,6 +35,7 @@ type end struct {
 	lent    int // send buffers that the engine borrowed
 	regions map[uint32]*region
 	reads   map[*engine.Request][]*region // what the peer may read until it is released
+	given   map[*engine.Request][][]byte  // what a handler gave, until it is released
 	account account
 
 	requests map[*engine.Request]bool // not given back; true: a handler has it
@@ -54,11 +54,10 @@ func (w *world) newLink() {
 		l.ends[i] = w.newEnd(l, i)
 	}
 	l.ends[0].peer, l.ends[1].peer = l.ends[1], l.ends[0]
-	size := func(i int) int { return w.draw.inline[i] }
+	l.inline = w.draw.inline
+	said := [2][]byte{w.private(0), w.private(1)}
 	for i, e := range l.ends {
-		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Terms: &header.Terms{
-			Send: size(i), Recv: size(1 - i), RemoteInvalidate: w.draw.invalidate, Reads: w.draw.reads[i],
-		}})
+		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Terms: w.agree(i, said[1-i])})
 	}
 }
 
@@ -70,7 +69,7 @@ func (w *world) newEnd(l *link, i int) *end {
 	}
 	e := &end{
 		w: w, i: i, link: l, name: names[i], regions: make(map[uint32]*region), requests: make(map[*engine.Request]bool),
-		reads: make(map[*engine.Request][]*region),
+		reads: make(map[*engine.Request][]*region), given: make(map[*engine.Request][][]byte),
 		account: account{
 			w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), open: make(map[uint32]bool),
 			reading: make(map[uint32]bool), due: make(map[uint32]bool),
@@ -78,17 +77,17 @@ func (w *world) newEnd(l *link, i int) *end {
 	}
 	cfg := engine.Config{
 		Role: engine.Role(i), Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
-		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout, Legacy: d.legacy, DoneTimeout: doneTimeout,
+		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout, Legacy: d.follows[i], DoneTimeout: doneTimeout,
 		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
 	}
 	cfg.Send = []engine.Buffer{*e.buffer()}
 	cfg.Lend = calls + serves - 1
 	recvs := calls + serves
-	if d.legacy && i == 1 {
+	if d.follows[1] && i == 1 {
 		recvs += serves // for RDMA_DONE
 	}
 	for range recvs {
-		r := &region{bytes: poisoned(d.inline[1-i])}
+		r := &region{bytes: poisoned(d.own[i].Recv)}
 		cfg.Recv = append(cfg.Recv, engine.Buffer{MR: r, Bytes: r.bytes})
 		e.recv = append(e.recv, r)
 	}
@@ -137,7 +136,15 @@ func (e *end) step(events ...engine.Event) {
 		delete(e.requests, q) // one that was refused at once is not there
 		e.released(q)
 	}
-	if s := e.eng.Stats(); s.Faults+s.Excess > e.faults {
+	s := e.eng.Stats()
+	busy := s.InFlight // Calls of the peer that are not answered
+	if e.i == 0 {
+		busy = s.Reverse.InFlight
+	}
+	if !e.gone && busy > len(e.requests) {
+		e.w.fail("%s: %d Calls are busy, and there are %d Requests", e.name, busy, len(e.requests))
+	}
+	if s.Faults+s.Excess > e.faults {
 		e.faults = s.Faults + s.Excess
 		e.w.fail("%v found a fault in what an honest peer sent: %+v", e.name, s)
 	}
@@ -156,6 +163,9 @@ func (e *end) end(why error) {
 	e.gone, e.sq, e.rq, e.wcs, e.left = true, nil, nil, nil, nil
 	e.w.note("%s ends: %v", e.name, why)
 	l := e.link
+	if errors.Is(why, engine.ErrInternal) {
+		e.w.fail("%s: %v", e.name, why)
+	}
 	if errors.Is(why, engine.ErrNoDone) && !l.noDone {
 		e.w.fail("%s: %v, and it was sent", e.name, why)
 	}
@@ -198,7 +208,13 @@ func (e *end) sink(q *engine.Request) {
 			e.w.byXID[1-e.i][q.XID].narrow = true // it ends as one that does not fit
 		}
 	} else {
-		r := &region{bytes: poisoned(q.SinkSize)}
+		n := q.SinkSize
+		if left := n - q.SinkFilled; left > 1 && e.w.rng.IntN(2) == 0 {
+			n -= e.w.rng.IntN(left) // as one does that has not seen enough of the peer yet
+		}
+		r := &region{bytes: poisoned(n)}
+		copy(r.bytes, q.Sink.Bytes[:q.SinkFilled])
+		copy(q.Sink.Bytes, poisoned(q.SinkFilled)) // whatever still uses it is seen
 		q.Sink = engine.Buffer{MR: r, Bytes: r.bytes}
 	}
 	e.step(ev)

@@ -22,14 +22,14 @@ func (d *draw) lends(p *rpc) bool { return d.legacy && p.from == 0 && len(p.plac
 func (e *end) lendReply(q *engine.Request, p *rpc) (a engine.Answer) {
 	p.lent = true
 	give := func(position int, data []byte) {
-		r := e.register(data, verbs.AccessRemoteRead)
+		r := e.register(e.give(q, data), verbs.AccessRemoteRead)
 		e.reads[q] = append(e.reads[q], r)
 		e.split(r, 1+e.w.rng.IntN(min(3, len(data))), func(s header.Segment) {
 			a.Reads = append(a.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
 		})
 	}
 	rest := without(p.want, p.back)
-	if header.PrefixSize+q.Lists.Size()+24*3*len(p.back)+len(rest) > e.w.draw.inline[e.i] {
+	if header.PrefixSize+q.Lists.Size()+24*3*len(p.back)+len(rest) > e.link.inline[e.i] {
 		give(0, rest)
 	} else {
 		a.Payload = [][]byte{rest}
@@ -40,12 +40,16 @@ func (e *end) lendReply(q *engine.Request, p *rpc) (a engine.Answer) {
 	return a
 }
 
-// released ends the keys of a reply.
+// released ends the keys of a reply, and fills what the handler gave with what must never be seen.
 func (e *end) released(q *engine.Request) {
 	for _, r := range e.reads[q] {
 		r.live = false
 	}
+	for _, b := range e.given[q] {
+		copy(b, poisoned(len(b)))
+	}
 	delete(e.reads, q)
+	delete(e.given, q)
 }
 
 // pad makes a message that begins its RPC message at payload one with padding (§3.9 of the draft), now and then, if

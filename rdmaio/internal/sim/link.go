@@ -17,6 +17,7 @@ type link struct {
 	w      *world
 	ends   [2]*end
 	broken bool
+	inline [2]int        // bytes that each side sends at most, now
 	stuck  time.Duration // nothing moves before
 	noDone bool          // RDMA_DONE was lost
 }
@@ -32,6 +33,10 @@ type send struct {
 
 // post takes requests of an end, which are carried out one after the other.
 func (e *end) post(wrs []verbs.SendWR) {
+	if len(wrs) > 0 && !e.link.broken && e.w.chance(RefusePost) {
+		wrs = wrs[:e.w.rng.IntN(len(wrs))]
+		defer e.link.breakNow()
+	}
 	for i := range wrs {
 		s := send{wr: wrs[i]}
 		if s.wr.Opcode == verbs.RDMARead {
@@ -95,6 +100,9 @@ func (e *end) move() {
 			e.complete(verbs.WC{WRID: s.wr.WRID, Opcode: op})
 		}
 		e.move()
+		if e.w.chance(Resize) {
+			e.w.after(0, "resize", l.resize)
+		}
 		for _, f := range []Fault{Break, CloseClient, CloseServer} {
 			if e.w.chance(f) {
 				l.endBy(f)
@@ -254,9 +262,13 @@ func (l *link) breakNow() {
 		if e.gone {
 			continue
 		}
+		status := verbs.StatusFlushed
 		for i := range e.sq { // they hear of it as verbs tell: by flushed requests
 			if e.w.rng.IntN(2) == 0 && e.sq[i].wr.Flags&verbs.SendSignaled != 0 {
-				e.complete(verbs.WC{WRID: e.sq[i].wr.WRID, Status: verbs.StatusFlushed})
+				e.complete(verbs.WC{WRID: e.sq[i].wr.WRID, Status: status})
+				if e.w.cfg.Unflushed {
+					status = verbs.StatusSuccess
+				}
 			}
 		}
 		e.w.after(e.w.soon(), e.name+" is lost", func() {

@@ -68,6 +68,7 @@ func (w *world) newRPC(from int) *rpc {
 	sizes := func(limit int) int { // of a message, more often near the limit than by chance
 		switch n := limit - header.PrefixSize - 12; {
 		case !chunks:
+			n = min(n, header.LeastInline-header.PrefixSize-12) // whatever the size is when they are sent
 			return headSize + 4*r.IntN((n-headSize)/4+1)
 		case r.IntN(4) == 0:
 			return headSize + 4*r.IntN(3*limit/4)
@@ -93,7 +94,7 @@ func (w *world) newRPC(from int) *rpc {
 		}
 		p.places, p.fill = append(p.places, n), append(p.fill, data)
 	}
-	if r.IntN(4) > 0 && !(w.draw.legacy && r.IntN(2) == 0) {
+	if w.draw.rate[Resize] > 0 || r.IntN(4) > 0 && !(w.draw.legacy && r.IntN(2) == 0) {
 		p.chunk = len(p.want) + r.IntN(200)
 	}
 	if w.chance(Narrow) {
@@ -112,7 +113,11 @@ func (w *world) newRPC(from int) *rpc {
 	if p.chunk > 0 {
 		lists += 4 + 16*segments(p.tag, 9, p.chunk)
 	}
-	if header.PrefixSize+lists+len(p.want) > back && p.chunk < len(p.want) && !w.draw.lends(p) {
+	inline := header.PrefixSize + lists + len(p.want)
+	if inline > back && p.chunk < len(p.want) && !w.draw.lends(p) {
+		p.narrow = true
+	}
+	if w.draw.rate[Resize] > 0 && inline > header.LeastInline { // planned for a size that another follows
 		p.narrow = true
 	}
 	return p
@@ -200,7 +205,7 @@ func (p *rpc) issue(e *end) {
 			l.Reads = append(l.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
 		})
 	}
-	room := w.draw.inline[e.i] - header.PrefixSize
+	room := e.link.inline[e.i] - header.PrefixSize
 	whole := len(p.msg)+l.Size() <= room
 	if whole && w.rng.IntN(2) == 0 || p.from == 1 && !w.draw.reverseChunks {
 		p.call.Payload = append(p.call.Payload, p.msg)

@@ -29,23 +29,37 @@ func (e *end) serve(q *engine.Request) {
 	if len(q.Placed) > 0 && q.SinkSize == 0 {
 		w.fail("%s: chunks without memory", e.name)
 	}
+	if w.draw.cache {
+		e.lookUp(q, p)
+		return
+	}
+	e.execute(q, p, nil)
+}
+
+// execute is what a handler does with a Call. c is its entry in the cache, if there is one.
+func (e *end) execute(q *engine.Request, p *rpc, c *cached) {
+	w := e.w
 	d := w.soon()
+	over := func(how string, keep bool, answer func() engine.Answer) {
+		w.after(d, e.name+how, func() {
+			c.finish(w, keep)
+			e.answer(q, answer())
+		})
+	}
 	switch {
 	case w.chance(Drop):
 		e.dropped = true
-		w.after(d, e.name+" drops", func() { e.answer(q, engine.Answer{Drop: true}) })
+		over(" drops", false, func() engine.Answer { return engine.Answer{Drop: true} })
 		return
 	case w.chance(Refuse):
 		p.narrow = true // it will end as one that does not fit
-		w.after(d, e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.ErrChunk}) })
+		over(" refuses", false, func() engine.Answer { return engine.Answer{Refuse: header.ErrChunk} })
 		return
 	case w.chance(Slow):
 		d += time.Duration(w.rng.IntN(int(2 * chainTimeout)))
 	}
-	if !w.draw.cache || w.executed[p.tag] == 0 {
-		w.executed[p.tag]++
-	}
-	w.after(d, e.name+" answers", func() { e.answer(q, e.shape(q, p)) })
+	w.executed[p.tag]++
+	over(" answers", true, func() engine.Answer { return e.shape(q, p) })
 }
 
 // shape chooses how a reply goes: inline if it fits, else by the reply chunk.
@@ -62,7 +76,7 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 			a.Data = append(a.Data, verbs.SGE{MR: &region{bytes: data}, Length: len(data)})
 		}
 	}
-	if header.PrefixSize+q.Lists.Size()+len(p.want) <= e.w.draw.inline[e.i] {
+	if header.PrefixSize+q.Lists.Size()+len(p.want) <= e.link.inline[e.i] {
 		half := len(p.want) / 8 * 4
 		a.Payload = [][]byte{p.want[:half], p.want[half:]}
 		return a
@@ -77,11 +91,31 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 	return a
 }
 
-// answer hands an answer to the engine, in the memory that it gave.
+// answer hands an answer to the engine, in memory of its own, and in the memory that the engine gave. It is the handler's
+// memory until the engine releases the Request: what the engine still takes from it then is poison.
 func (e *end) answer(q *engine.Request, a engine.Answer) {
-	q.Answer.Refuse, q.Answer.Drop, q.Answer.Long = a.Refuse, a.Drop, a.Long
-	q.Answer.Payload = append(q.Answer.Payload, a.Payload...)
-	q.Answer.Data = append(q.Answer.Data, a.Data...)
+	q.Answer.Refuse, q.Answer.Drop = a.Refuse, a.Drop
+	for _, b := range a.Payload {
+		q.Answer.Payload = append(q.Answer.Payload, e.give(q, b))
+	}
+	for _, s := range append(a.Data, a.Long) {
+		if s.MR != nil {
+			s.MR = &region{bytes: e.give(q, s.MR.(*region).bytes)}
+		}
+		q.Answer.Data = append(q.Answer.Data, s)
+	}
+	last := len(q.Answer.Data) - 1
+	q.Answer.Long, q.Answer.Data = q.Answer.Data[last], q.Answer.Data[:last]
 	q.Answer.Reads = append(q.Answer.Reads, a.Reads...)
 	e.step(engine.Event{Kind: engine.EventReply, Request: q})
+	if e.w.cfg.ReleaseEarly {
+		e.released(q)
+	}
+}
+
+// give returns a copy that is the handler's memory for a Request.
+func (e *end) give(q *engine.Request, b []byte) []byte {
+	b = bytes.Clone(b)
+	e.given[q] = append(e.given[q], b)
+	return b
 }

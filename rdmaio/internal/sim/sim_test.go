@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 0, "how many seeds TestSeeds runs; 0: 150, or 30 with -short")
+	seeds = flag.Int("seeds", 0, "how many seeds TestSeeds runs; 0: 1000, or 30 with -short")
 	seed  = flag.Uint64("seed", 0, "the first of them, to repeat a failure with -seeds 1")
 	rpcs  = flag.Int("rpcs", 200, "RPCs of each seed")
 )
@@ -17,12 +17,12 @@ var (
 func TestSeeds(t *testing.T) {
 	n := *seeds
 	if n == 0 {
-		if n = 150; testing.Short() {
+		if n = 1000; testing.Short() {
 			n = 30
 		}
 	}
 	var fired [Faults]int
-	outcomes, links, events := make(map[string]int), 0, 0
+	outcomes, links, events, fromCache := make(map[string]int), 0, 0, 0
 	for s := *seed; s < *seed+uint64(n); s++ {
 		r := Run(Config{Seed: s, RPCs: *rpcs})
 		if len(r.Failures) > 0 {
@@ -36,8 +36,12 @@ func TestSeeds(t *testing.T) {
 		}
 		links += r.Links
 		events += r.Events
+		fromCache += r.FromCache
 	}
-	t.Logf("%d seeds, %d connections, %d events; RPCs: %v", n, links, events, outcomes)
+	if fromCache == 0 && n >= 30 {
+		t.Error("no Call was answered from a cache of replies")
+	}
+	t.Logf("%d seeds, %d connections, %d events, %d Calls answered from a cache; RPCs: %v", n, links, events, fromCache, outcomes)
 	for f, k := range fired {
 		t.Logf("%8d x %v", k, Fault(f))
 		if k == 0 && n >= 30 {
@@ -74,6 +78,31 @@ func TestSameSeedSameTrace(t *testing.T) {
 	if lent == 0 {
 		t.Error("none of the seeds follows the draft")
 	}
+}
+
+// A provider that completes a request with success behind a flushed one is found out: the engine takes
+// the completion for one of a queue that is out of order.
+func TestUnflushedIsSeen(t *testing.T) {
+	for s := range uint64(200) {
+		for _, f := range Run(Config{Seed: s, RPCs: 60, Unflushed: true}).Failures {
+			if strings.Contains(f, "out of order") {
+				return
+			}
+		}
+	}
+	t.Error("all seeds passed")
+}
+
+// A handler's memory that the engine releases before its reply has gone out is found out: poison leaves.
+func TestReleaseEarlyIsSeen(t *testing.T) {
+	for s := range uint64(20) {
+		for _, f := range Run(Config{Seed: s, RPCs: 60, ReleaseEarly: true}).Failures {
+			if strings.Contains(f, "nobody has written") {
+				return
+			}
+		}
+	}
+	t.Error("all seeds passed")
 }
 
 // A network with a bug is found out: the oracles can see.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash"
+	"hash/maphash"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -33,18 +34,21 @@ type world struct {
 	fired    [Faults]int
 	failures []string
 
-	link  *link
-	links int
-	ends  []*end // all that there were
-	keys  uint32
-	tags  uint64
-	xids  [2]uint32 // the same numbers in both directions (R268)
+	link      *link
+	links     int
+	ends      []*end // all that there were
+	keys      uint32
+	tags      uint64
+	fromCache int       // Calls answered from a cache
+	xids      [2]uint32 // the same numbers in both directions (R268)
 
 	left     [2]int             // RPCs to be made
 	rpcs     map[uint64]*rpc    // by tag
 	byXID    [2]map[uint32]*rpc // by who made them
 	waiting  [2][]*rpc          // for a connection
 	executed map[uint64]int
+	cache    map[callKey]*cached
+	seed     maphash.Seed
 	outcomes map[string]int
 }
 
@@ -52,7 +56,7 @@ type world struct {
 func Run(cfg Config) Result {
 	w := &world{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 7)), trace: sha256.New(), faults: true,
-		rpcs: make(map[uint64]*rpc), byXID: [2]map[uint32]*rpc{{}, {}}, executed: make(map[uint64]int), outcomes: make(map[string]int),
+		rpcs: make(map[uint64]*rpc), byXID: [2]map[uint32]*rpc{{}, {}}, executed: make(map[uint64]int), cache: make(map[callKey]*cached), seed: maphash.MakeSeed(), outcomes: make(map[string]int),
 	}
 	w.draw = newDraw(w.rng)
 	w.left[0] = cfg.RPCs
@@ -81,7 +85,7 @@ func Run(cfg Config) Result {
 	w.verdict()
 	return Result{
 		Trace: hex.EncodeToString(w.trace.Sum(nil)), Events: w.events, Failures: w.failures,
-		Fired: w.fired, Outcomes: w.outcomes, Time: w.now, Links: w.links,
+		Fired: w.fired, Outcomes: w.outcomes, Time: w.now, Links: w.links, FromCache: w.fromCache,
 	}
 }
 
@@ -172,6 +176,7 @@ func (w *world) done(e *end, p *rpc) {
 		r.live, r.gaveUp = false, p.cancelled && c.Sent
 	}
 	var peer *engine.PeerError
+	var size *engine.SizeError
 	switch {
 	case c.Err == nil && (c.Reply != nil || c.LongReply > 0):
 		p.check(w)
@@ -187,6 +192,8 @@ func (w *world) done(e *end, p *rpc) {
 			w.fail("RPC %d: %v", p.tag, c.Err)
 		}
 		w.over(p, "refused")
+	case errors.As(c.Err, &size) && w.draw.rate[Resize] > 0 && !c.Sent:
+		w.after(0, "does not fit any more", func() { w.try(p) })
 	case errors.Is(c.Err, errMemory):
 		w.over(p, "no memory for the reply")
 	case errors.Is(c.Err, errBroken), errors.Is(c.Err, errClosed), errors.Is(c.Err, engine.ErrTimeout), errors.Is(c.Err, engine.ErrNoDone):
@@ -227,6 +234,9 @@ func (w *world) verdict() {
 	for _, e := range w.ends {
 		if n := len(e.requests); n > 0 {
 			w.fail("%s keeps %d Requests", e.name, n)
+		}
+		if n := len(e.given); n > 0 {
+			w.fail("%s keeps the memory of %d replies", e.name, n)
 		}
 		if e.lent != 0 {
 			w.fail("%s keeps %d send buffers", e.name, e.lent)

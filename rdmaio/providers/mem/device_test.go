@@ -218,6 +218,47 @@ func TestLimits(t *testing.T) {
 	wantErr(t, "cancelled dial", err, context.Canceled)
 }
 
+// A request whose dialer gave up is not handed out, and one that was handed out before cannot be accepted.
+func TestDialGivenUp(t *testing.T) {
+	_, client, server := openPair(t)
+	c, late, s := newSide(t, client, sideConfig{}), newSide(t, client, sideConfig{}), newSide(t, server, sideConfig{})
+	ln, err := server.Listen(context.Background(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	dial := func(s *side) (giveUp func()) {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() {
+			_, err := client.Dial(ctx, "x", s.qp, nil)
+			done <- err
+		}()
+		return func() {
+			cancel()
+			wantErr(t, "dial", <-done, context.Canceled)
+		}
+	}
+	giveUp := dial(c)
+	req, err := ln.Accept(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	giveUp()
+	_, err = req.Accept(context.Background(), s.qp, nil)
+	wantErr(t, "accept", err, verbs.ErrPeerDisconnected)
+
+	giveUp = dial(late)
+	for late.qp.State() == verbs.StateInit {
+		time.Sleep(time.Millisecond)
+	}
+	giveUp()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err = ln.Accept(ctx)
+	wantErr(t, "the next request", err, context.DeadlineExceeded)
+}
+
 // An Accept whose context is over settles the request: the dialer does not hang.
 func TestAcceptCancelled(t *testing.T) {
 	_, client, server := openPair(t)

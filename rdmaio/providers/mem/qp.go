@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
@@ -27,7 +28,10 @@ type queuePair struct {
 	rqHead, rqCount int
 }
 
-var _ verbs.QueuePair = (*queuePair)(nil)
+var (
+	_ verbs.QueuePair          = (*queuePair)(nil)
+	_ verbs.ReasonDisconnecter = (*queuePair)(nil)
+)
 
 // request is a checked send request.
 type request struct {
@@ -61,8 +65,17 @@ func (q *queuePair) Err() error {
 // Disconnect implements verbs.QueuePair. A copy in progress holds the link,
 // so none is left when the link was had.
 func (q *queuePair) Disconnect() error {
+	return q.DisconnectFor(verbs.ReasonDone)
+}
+
+// DisconnectFor implements verbs.ReasonDisconnecter.
+func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	l := q.lock()
-	l.end(q, verbs.ErrDisconnected, verbs.ErrPeerDisconnected)
+	peers := reason.PeerErr()
+	if q.peer != nil && reason != verbs.ReasonDone {
+		peers = fmt.Errorf("mem: queue pair %d: %w", q.peer.Num(), peers)
+	}
+	l.end(q, verbs.ErrDisconnected, peers)
 	l.Deliver()
 	return nil
 }

@@ -124,8 +124,9 @@ func (l *link) access(q *queuePair, r *request, need verbs.Access) {
 // fail completes a request with an error and breaks the connection at both ends.
 func (l *link) fail(q *queuePair, r *request, status verbs.Status, what string) {
 	l.completeSend(q, r, status, 0)
-	err := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.Num(), what, status.Err())
-	l.end(q, err, err)
+	own := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.Num(), what, status.Err())
+	peers := fmt.Errorf("%w: queue pair %d: peer's request %#x: %s: %w", verbs.ErrConnectionBroken, q.peer.Num(), r.wrid, what, status.Err())
+	l.end(q, own, peers)
 }
 
 // scatter copies a message from one list to another that is long enough.

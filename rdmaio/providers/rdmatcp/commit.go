@@ -84,15 +84,16 @@ func (q *queuePair) reported() error {
 		q.end(verbs.ErrPeerDisconnected, report{})
 		return verbs.ErrPeerDisconnected
 	}
-	status := p.reason.status()
+	status, what := p.reason.status(), ""
 	for i := q.sq.head; i < q.sqNext; i++ {
 		if r := q.sq.at(i); !r.done && r.number == p.number && r.opcode != verbs.LocalInvalidate {
 			r.done, r.status = true, status
+			what = ", our " + r.describe()
 			break
 		}
 	}
-	err := fmt.Errorf("%w: queue pair %d: the peer ended it: %v (message %#x, buffer 0x%08x): %w",
-		verbs.ErrConnectionBroken, q.Num(), p.reason, p.number, p.buffer, status.Err())
+	err := fmt.Errorf("%w: queue pair %d: the peer ended it: %v (message %#x, buffer 0x%08x%s): %w",
+		verbs.ErrConnectionBroken, q.Num(), p.reason, p.number, p.buffer, what, status.Err())
 	q.end(err, report{})
 	return err
 }

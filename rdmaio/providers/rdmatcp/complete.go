@@ -2,6 +2,7 @@ package rdmatcp
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -18,6 +19,14 @@ func (r *request) wcOpcode() verbs.WCOpcode {
 		return verbs.WCLocalInvalidate
 	}
 	return verbs.WCSend
+}
+
+// describe returns what a request asks of the peer, for errors.
+func (r *request) describe() string {
+	if r.opcode == verbs.RDMARead || r.opcode == verbs.RDMAWrite {
+		return fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x", r.opcode, r.total, r.addr, r.rkey)
+	}
+	return fmt.Sprintf("%v of %d bytes", r.opcode, r.total)
 }
 
 // completeSends completes the requests that are done, in order: one that is not
@@ -107,13 +116,15 @@ func (q *queuePair) leave() {
 }
 
 // finish completes all that is outstanding, when nobody touches its memory any
-// more.
+// more. What follows a request that did not succeed is flushed: a Send was done when its bytes were
+// written, while a Read before it still waited for its answer.
 func (q *queuePair) finish() {
-	for q.sq.len() > 0 {
-		if r := q.sq.at(q.sq.head); !r.done {
+	for failed := false; q.sq.len() > 0; q.completeSend() {
+		r := q.sq.at(q.sq.head)
+		if !r.done || failed && r.status == verbs.StatusSuccess {
 			r.status = verbs.StatusFlushed
 		}
-		q.completeSend()
+		failed = failed || r.status != verbs.StatusSuccess
 	}
 	for q.rq.len() > 0 {
 		if r := q.rq.at(q.rq.head); !r.done {

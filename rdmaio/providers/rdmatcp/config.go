@@ -41,6 +41,12 @@ type Config struct {
 	// that, and the peer does not read; default 30 s.
 	SendTimeout time.Duration
 
+	// PeerTimeout is the time after which a peer that no longer answers is given up, to the second: one
+	// that lost its power or its network. If zero, the default is 30 s. If negative, the connection has
+	// the limits of the system, which on Linux are some 15 minutes while data is on its way, and none
+	// while there is no traffic. On Linux it also limits how long a peer may refuse to take data.
+	PeerTimeout time.Duration
+
 	// ReceiveTimeout is how long a Send may find no Receive posted; the stream
 	// waits meanwhile, and with it the answers to our Reads. Default 500 ms.
 	ReceiveTimeout time.Duration
@@ -66,7 +72,7 @@ type Config struct {
 	// default 4,096. More are refused.
 	Backlog int
 
-	// Logger gets a line for each connection that was refused or broke; default
+	// Logger gets a line for each connection that was refused or broke, or could not be accepted; default
 	// none. LogRate is how many lines a second peers can cause; default 10, and
 	// negative is no limit.
 	Logger  *slog.Logger
@@ -130,12 +136,13 @@ func (c Config) fill() Config {
 		{"SegmentTimeout", &c.SegmentTimeout, 10 * time.Second},
 		{"MessageTimeout", &c.MessageTimeout, 30 * time.Second},
 		{"SendTimeout", &c.SendTimeout, 30 * time.Second},
+		{"PeerTimeout", &c.PeerTimeout, 30 * time.Second},
 		{"ReceiveTimeout", &c.ReceiveTimeout, 500 * time.Millisecond},
 	} {
 		switch {
 		case *f.value == 0:
 			*f.value = f.def
-		case *f.value < 0 && f.name == "ReceiveTimeout":
+		case *f.value < 0 && (f.name == "ReceiveTimeout" || f.name == "PeerTimeout"):
 			*f.value = 0
 		case *f.value < 0:
 			*f.value = 100 * 365 * 24 * time.Hour
@@ -196,6 +203,7 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 		MaxReadSGE:            32,
 		MaxCQE:                1 << 18,
 		MaxMRSize:             1 << 32, // offsets have 32 bits
+		MaxRemoteAddr:         1<<32 - 1,
 		MaxMessageSize:        1 << 30,
 		MaxInitiatorDepth:     16,
 		MaxResponderResources: 16,
@@ -224,6 +232,10 @@ type Stats struct {
 	// handshake, which was wrong, too slow, given up or the oldest of MaxHandshakes; because
 	// nobody accepted them in time.
 	Refused, RefusedFull, RefusedSource, RefusedHandshake, RefusedBacklog int64
+
+	// AcceptErrors is the number of times that the system had no connection for a listener to accept, but an
+	// error: the process is out of file descriptors, for one. The listener tries again after 1 ms to 1 s.
+	AcceptErrors int64
 
 	Suppressed int64 // log lines over LogRate
 

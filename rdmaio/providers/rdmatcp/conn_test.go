@@ -238,6 +238,20 @@ func TestProfileWords(t *testing.T) {
 	}
 }
 
+// A report says all in its control data: one with payload is none, and no Receive is taken for it.
+func TestReportWithPayload(t *testing.T) {
+	p, v := attack(t, device(t, nil), false)
+	v.recv(t, 8, 1)
+	p.put(segment.Header{Res: 0xf}, []byte{0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0, 6}, []byte("more"))
+	v.fails(verbs.ErrConnectionBroken)
+	if wc := v.next(); wc.Status != verbs.StatusFlushed || wc.ByteLen != 0 {
+		t.Errorf("completion %+v", wc)
+	}
+	if h, control, _ := p.get(); h.Res != 0xf || len(control) != 12 || binary.BigEndian.Uint32(control) != 2 {
+		t.Errorf("answer %+v with %x, want a report of reason 2", h, control)
+	}
+}
+
 // A peer's refusal ends the request that it names, if it still can.
 func TestReportNamesRead(t *testing.T) {
 	p, v := attack(t, device(t, nil), false)

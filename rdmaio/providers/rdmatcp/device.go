@@ -23,6 +23,7 @@ type Device struct {
 	numbers atomic.Uint32 // of queue pairs
 	stats   struct {
 		connections, broken            atomic.Int64
+		acceptErrors                   atomic.Int64
 		full, crowded, unmet, waiting  atomic.Int64 // refused, in the order of Stats
 		sentDirect, sentStaged         atomic.Int64
 		receivedDirect, receivedStaged atomic.Int64
@@ -70,7 +71,7 @@ func (d *Device) Stats() Stats {
 	return Stats{
 		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + crowded + unmet + waiting,
 		RefusedFull: full, RefusedSource: crowded, RefusedHandshake: unmet, RefusedBacklog: waiting,
-		Suppressed: d.log.suppressed.Load(),
+		AcceptErrors: s.acceptErrors.Load(), Suppressed: d.log.suppressed.Load(),
 		SentDirect: s.sentDirect.Load(), SentStaged: s.sentStaged.Load(),
 		ReceivedDirect: s.receivedDirect.Load(), ReceivedStaged: s.receivedStaged.Load(),
 	}

@@ -17,7 +17,7 @@ import (
 // long the listener's owner may take to answer.
 func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	info, err := d.dial(ctx, qp, params, func(ctx context.Context) (net.Conn, error) {
-		var dialer net.Dialer
+		dialer := net.Dialer{KeepAlive: -1} // watchPeer sets it
 		return dialer.DialContext(ctx, "tcp", addr)
 	})
 	if err != nil {
@@ -231,10 +231,8 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queu
 // Windows' own numbers, which the syscall package does not translate.
 const (
 	wsaAddrInUse   = syscall.Errno(10048)
+	wsaNetUnreach  = syscall.Errno(10051)
+	wsaTimedOut    = syscall.Errno(10060)
 	wsaConnRefused = syscall.Errno(10061)
+	wsaHostUnreach = syscall.Errno(10065)
 )
-
-func isErrno(err error, want syscall.Errno) bool {
-	var errno syscall.Errno
-	return errors.As(err, &errno) && errno == want
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"syscall"
@@ -30,7 +31,7 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	if err := d.soft.Usable(); err != nil {
 		return nil, err
 	}
-	var config net.ListenConfig
+	config := net.ListenConfig{KeepAlive: -1} // watchPeer sets it
 	tcp, err := config.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) || isErrno(err, wsaAddrInUse):
@@ -38,6 +39,11 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	case err != nil:
 		return nil, fmt.Errorf("rdmatcp: listen at %q: %w", addr, err)
 	}
+	return d.listenOn(tcp)
+}
+
+// listenOn takes connections from a listener of streams.
+func (d *Device) listenOn(tcp net.Listener) (verbs.Listener, error) {
 	l := &listener{
 		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: bucket{rate: d.cfg.AcceptRate},
 	}
@@ -99,8 +105,14 @@ func (l *listener) serve() {
 			return
 		}
 		conn, err := l.tcp.Accept()
-		if err != nil {
-			if !l.sleep(pause) { // out of file descriptors, say
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of file descriptors, say
+			l.dev.stats.acceptErrors.Add(1)
+			l.dev.log.write("no connection can be accepted", slog.String("device", l.dev.attrs.Name), slog.String("at", l.Addr()),
+				slog.Any("error", err), slog.Duration("next_try_in", pause))
+			if !l.sleep(pause) {
 				return
 			}
 			pause = min(2*pause, time.Second)

@@ -74,37 +74,41 @@ func (q *queuePair) takeLarge(w *wire, h *segment.Header, head int) error {
 
 // place reads payload into its target.
 func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error) {
-	if err := q.grasp(w, h); err != nil {
+	if err := q.grasp(w, h, 0); err != nil {
 		return 0, err
 	}
 	staged, direct := 0, 0
-	q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], q.in.off, h.Payload())
-	for i, to := range q.in.pieces {
+	for i, done := 0, 0; done < h.Payload(); {
+		to := q.in.pieces[i]
 		room := 0
 		if i == len(q.in.pieces)-1 {
 			room = w.most // the CRC and what is behind it come along
 		}
-		for len(to) > 0 {
-			n := w.take(to)
-			if staged += n; n == 0 {
-				var err error
-				n, err = w.read(to, room, true)
-				if err != nil {
-					q.letGo(w)
-				}
-				if err == errIdle {
-					q.flush(w)
-				}
-				if err == errIdle || err == errHurry {
-					err = q.grasp(w, h)
-				}
-				if err != nil {
-					return 0, err
-				}
-				direct += n
+		n := w.take(to)
+		if staged += n; n == 0 {
+			var err error
+			n, err = w.read(to, room, true)
+			if err != nil {
+				q.letGo(w)
 			}
-			sum = crc.Update(sum, to[:n])
-			to = to[n:]
+			if err == errIdle {
+				q.flush(w)
+			}
+			if err == errIdle || err == errHurry {
+				if err = q.grasp(w, h, done); err == nil {
+					i = 0
+					continue
+				}
+			}
+			if err != nil {
+				return 0, err
+			}
+			direct += n
+		}
+		sum = crc.Update(sum, to[:n])
+		done += n
+		if q.in.pieces[i] = to[n:]; n == len(to) {
+			i++
 		}
 	}
 	q.letGo(w)
@@ -117,9 +121,10 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	return sum, nil
 }
 
-// grasp pins the target of a segment, of which more than a copy's time may be
-// spent in reading.
-func (q *queuePair) grasp(w *wire, h *segment.Header) error {
+// grasp pins the target of a segment, of which more than a copy's time may be spent in reading, and notes the pieces that the
+// payload from byte done on goes to. They hold as long as the pin: a region may stand for other memory after a pause
+// (verbs.Redirector; R289).
+func (q *queuePair) grasp(w *wire, h *segment.Header, done int) error {
 	q.mu.Lock()
 	if q.ending {
 		q.mu.Unlock()
@@ -129,6 +134,7 @@ func (q *queuePair) grasp(w *wire, h *segment.Header) error {
 	q.mu.Unlock()
 	w.placing.Store(true)
 	if q.in.target.Pin() {
+		q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], q.in.off+done, h.Payload()-done)
 		return nil
 	}
 	w.placing.Store(false)

@@ -104,7 +104,7 @@ type reason uint32
 
 const (
 	reasonGoodbye  reason = iota + 1 // Disconnect
-	reasonFormat                     // a rule of the format or profile
+	reasonFormat                     // a rule of the format, the profile or the protocol above
 	reasonAccess                     // key, range, right or domain
 	reasonLength                     // longer than the Receive, or than was said to be taken
 	reasonReceiver                   // no Receive posted
@@ -119,7 +119,7 @@ func (r reason) String() string {
 	case reasonGoodbye:
 		return "goodbye"
 	case reasonFormat:
-		return "a rule of the format or profile was broken"
+		return "a rule of the format, the profile or the protocol above was broken"
 	case reasonAccess:
 		return "a key, range or right was wrong"
 	case reasonLength:

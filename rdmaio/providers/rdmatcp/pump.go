@@ -96,6 +96,7 @@ func (q *queuePair) heard() {
 // rest gives the token back.
 func (q *queuePair) rest() {
 	q.sending = false
+	q.wake()
 	if !q.ending { // else farewell has a look at it
 		q.out.reset()
 		batches.Put(q.out)
@@ -227,7 +228,7 @@ func (q *queuePair) sent() {
 
 // lost ends the connection for an error of the stream.
 func (q *queuePair) lost(err error) {
-	if err == errSlow {
+	if err = q.dev.vanished(err); err == errSlow {
 		err = fmt.Errorf("the peer took nothing for %v: %w", q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	}
 	q.end(fmt.Errorf("%w: queue pair %d: write: %w", verbs.ErrConnectionBroken, q.Num(), err), report{reason: reasonSlow})

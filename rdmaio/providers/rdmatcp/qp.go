@@ -1,6 +1,7 @@
 package rdmatcp
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
@@ -60,7 +61,10 @@ type queuePair struct {
 	in     incoming
 }
 
-var _ verbs.QueuePair = (*queuePair)(nil)
+var (
+	_ verbs.QueuePair          = (*queuePair)(nil)
+	_ verbs.ReasonDisconnecter = (*queuePair)(nil)
+)
 
 // request is a checked send request.
 type request struct {
@@ -115,20 +119,36 @@ func (q *queuePair) Err() error {
 
 // Disconnect implements verbs.QueuePair.
 func (q *queuePair) Disconnect() error {
-	q.disconnect(verbs.ErrDisconnected)
+	q.disconnect(verbs.ErrDisconnected, reasonGoodbye)
 	return nil
 }
 
-func (q *queuePair) disconnect(why error) {
+// DisconnectFor implements verbs.ReasonDisconnecter. Without profile there are no reports.
+func (q *queuePair) DisconnectFor(why verbs.DisconnectReason) error {
+	if q.dev.cfg.Raw != nil {
+		return fmt.Errorf("rdmatcp: queue pair %d: a reason needs the connection profile, which the device leaves out: %w", q.Num(), verbs.ErrNotSupported)
+	}
+	said := reasonGoodbye
+	switch why {
+	case verbs.ReasonRule:
+		said = reasonFormat
+	case verbs.ReasonTime:
+		said = reasonSlow
+	}
+	q.disconnect(verbs.ErrDisconnected, said)
+	return nil
+}
+
+func (q *queuePair) disconnect(why error, said reason) {
 	q.mu.Lock()
-	q.end(why, report{reason: reasonGoodbye})
+	q.end(why, report{reason: said})
 	q.mu.Deliver()
 	<-q.gone
 }
 
 // Close implements verbs.QueuePair.
 func (q *queuePair) Close() error {
-	q.disconnect(verbs.ErrDisconnected)
+	q.disconnect(verbs.ErrDisconnected, reasonGoodbye)
 	q.mu.Lock()
 	if q.State() == verbs.StateClosed {
 		q.mu.Unlock()
@@ -142,7 +162,7 @@ func (q *queuePair) Close() error {
 }
 
 // Removed implements soft.Owner.
-func (q *queuePair) Removed() { q.disconnect(verbs.ErrDeviceRemoved) }
+func (q *queuePair) Removed() { q.disconnect(verbs.ErrDeviceRemoved, reasonGoodbye) }
 
 // Hurry implements soft.Owner.
 func (q *queuePair) Hurry() {

@@ -83,6 +83,8 @@ func (q *queuePair) broken(w *wire, err error) {
 	last := report{}
 	switch {
 	case err == io.EOF && !w.stream.Open() && q.reads.len() == 0:
+		// The system reports an error once. If a write got it, that is the reason.
+		q.await(func() bool { return !q.sending }, lingerWrite)
 		// It may still be reading what it asked for; the writer knows how long.
 		q.await(func() bool { return q.resp.len() == 0 }, math.MaxInt64)
 		q.end(verbs.ErrPeerDisconnected, last)
@@ -95,6 +97,8 @@ func (q *queuePair) broken(w *wire, err error) {
 			q.dev.cfg.SegmentTimeout, q.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	case errors.As(err, &format):
 		last.reason = reasonFormat
+	default:
+		err = q.dev.vanished(err)
 	}
 	q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, q.Num(), err), last)
 }

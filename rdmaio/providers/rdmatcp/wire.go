@@ -79,6 +79,7 @@ func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.watchPeer(conn)
 	w := &wire{dev: d, conn: conn, buf: make([]byte, input), number: uint32(n), most: inputSize}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		w.tcp = tcp

@@ -39,6 +39,71 @@ func testFlush(h *harness) {
 	h.wantErr("reason after a second disconnect", s.qp.Err(), verbs.ErrPeerDisconnected)
 }
 
+// A request that could finish by itself, and stands behind one that the end of the connection kept from
+// finishing, is flushed too: a send queue completes in order, so whoever sees the flush of the first
+// has been told how far the queue came.
+func testFlushBehind(h *harness) {
+	const n = 1 << 20
+	for range 20 {
+		c, s := h.connected()
+		sink, src := c.region(n, verbs.AccessLocalWrite), s.region(n, verbs.AccessRemoteRead)
+		s.recvs(1, 8)
+		wrs := []verbs.SendWR{remote(verbs.RDMARead, src, 0, whole(sink)), {Opcode: verbs.Send, SGL: []verbs.SGE{c.text("behind")}}}
+		for i := range wrs {
+			wrs[i].WRID, wrs[i].Flags = c.nextID(), signaled
+		}
+		_, err := c.qp.PostSend(wrs)
+		h.must("post", err)
+		h.must("disconnect", c.qp.Disconnect())
+		h.lost(c)
+		wcs := c.wait(len(wrs))
+		for i, wc := range wcs {
+			if wc.WRID != wrs[i].WRID {
+				h.Errorf("completion %d is of request %d, want %d", i, wc.WRID, wrs[i].WRID)
+			}
+		}
+		if wcs[0].Status != verbs.StatusSuccess && wcs[1].Status != verbs.StatusFlushed {
+			h.Errorf("a Send completed with %v behind a Read that completed with %v, want %v", wcs[1].Status, wcs[0].Status, verbs.StatusFlushed)
+		}
+	}
+}
+
+// A reason arrives at a peer that rests; the side that gave it disconnected as ever.
+func testDisconnectReasons(h *harness) {
+	for reason, want := range map[verbs.DisconnectReason]error{
+		verbs.ReasonDone: verbs.ErrPeerDisconnected,
+		verbs.ReasonRule: verbs.StatusError{Status: verbs.StatusRemoteInvalidRequest},
+		verbs.ReasonTime: verbs.StatusError{Status: verbs.StatusRetryExceeded},
+	} {
+		for _, byClient := range []bool{true, false} {
+			c, s := h.connected()
+			if !byClient {
+				c, s = s, c
+			}
+			c.recvs(2, 8)
+			s.recvs(2, 8)
+			d, ok := c.qp.(verbs.ReasonDisconnecter)
+			if !ok {
+				h.Skip("the provider gives no reasons (verbs.ReasonDisconnecter)")
+			}
+			err := d.DisconnectFor(reason)
+			if errors.Is(err, verbs.ErrNotSupported) {
+				h.Skipf("the provider gives no reasons: %v", err)
+			}
+			h.must("disconnect", err)
+			h.failed(c)
+			h.failed(s)
+			h.wantErr("own reason", c.qp.Err(), verbs.ErrDisconnected)
+			h.wantErr(reason.String()+": peer's reason", s.qp.Err(), want)
+			if reason != verbs.ReasonDone {
+				h.wantErr("peer's reason", s.qp.Err(), verbs.ErrConnectionBroken)
+			}
+			h.check("disconnect again", d.DisconnectFor(verbs.ReasonDone))
+			h.wantErr("peer's reason after that", s.qp.Err(), want)
+		}
+	}
+}
+
 func testDisconnectStates(h *harness) {
 	h.Run("init", func(h *harness) {
 		e := h.newEnd(h.Client, verbs.QPConfig{})

@@ -102,6 +102,8 @@ var mutants = map[string]struct {
 	"region busy for a while":     {"invalidate/race and reregister", faults{lateInvalid: true}},
 	"second part lost":            {"memory/random requests", faults{wr: func(wr *verbs.SendWR) { wr.SGL = wr.SGL[:min(len(wr.SGL), 1)] }}},
 	"polled twice":                {"queues/many pollers", faults{wc: every(7, func(wc verbs.WC) []verbs.WC { return []verbs.WC{wc, wc} })}},
+	"reason forgotten":            {"disconnect/with a reason", faults{mute: true}},
+	"success behind a flush":      {"disconnect/flush behind a Read", faults{wc: opcode(verbs.WCRDMARead, func(wc *verbs.WC) { wc.Status = verbs.StatusFlushed })}},
 	"told twice":                  {"disconnect/told once", faults{twice: true}},
 	"flush under load lost":       {"disconnect/under load", faults{wc: every(40, func(verbs.WC) []verbs.WC { return nil })}},
 	"dangling Receive unsaid":     {"disconnect/close order", faults{wc: status(verbs.StatusLocalProtection, func(verbs.WC) []verbs.WC { return nil })}},
@@ -125,7 +127,7 @@ type faults struct {
 	onePD, oneCQ, keepValid, lateInvalid, oneKey, lockPosts bool
 	stays, leak, dirty, crooked, goesOn, swallow, keeps     bool
 	torn, narrow, anyKey, anyAccess, noLimits, blind, twice bool
-	listens, reopens, goroutine, mixed, misnamed            bool
+	listens, reopens, goroutine, mixed, misnamed, mute      bool
 	dialErr, listenErr                                      error
 }
 

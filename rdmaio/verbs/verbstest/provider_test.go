@@ -531,6 +531,13 @@ func (q *queuePair) Disconnect() error {
 	return q.QueuePair.Disconnect()
 }
 
+func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
+	if q.f.mute {
+		reason = verbs.ReasonDone
+	}
+	return q.QueuePair.(verbs.ReasonDisconnecter).DisconnectFor(reason)
+}
+
 func (q *queuePair) Close() error {
 	if q.f.leak {
 		return nil

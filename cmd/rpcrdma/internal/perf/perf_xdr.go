@@ -73,6 +73,11 @@ func (v *WriteArgs) XDRSize() int {
 	return n
 }
 
+// XDRMaxSize returns WriteArgsMaxSize.
+func (*WriteArgs) XDRMaxSize() int {
+	return WriteArgsMaxSize
+}
+
 // ReducedXDRSize returns how many bytes v takes in the output of e, without
 // what e leaves out of line.
 func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
@@ -241,6 +246,11 @@ func (v *WriteRes) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns WriteResFixedSize.
+func (*WriteRes) XDRMaxSize() int {
+	return WriteResFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -356,6 +366,11 @@ func (v *ReadArgs) XDRSize() int {
 	return 8
 }
 
+// XDRMaxSize returns ReadArgsFixedSize.
+func (*ReadArgs) XDRMaxSize() int {
+	return ReadArgsFixedSize
+}
+
 // EncodeXDR appends v to the output of e.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
@@ -462,6 +477,11 @@ func (v *ReadRes) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Data))
 	return n
+}
+
+// XDRMaxSize returns ReadResMaxSize.
+func (*ReadRes) XDRMaxSize() int {
+	return ReadResMaxSize
 }
 
 // ReducedXDRSize returns how many bytes v takes in the output of e, without

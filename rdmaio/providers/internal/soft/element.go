@@ -32,15 +32,18 @@ func (e *Element) Unpin() { e.Region.Unpin() }
 
 // Unpin ends a use of bytes of the region, for one pinned element.
 func (mr *Region) Unpin() {
-	if u := use(mr.use.Add(^uint64(usePin - 1))); !u.valid() && u.pins() == 0 {
-		mr.mu.Lock() // who waits has seen the last pin and is asleep, or will not see it
+	if u := use(mr.use.Add(^uint64(usePin - 1))); (!u.valid() || u.moves()) && u.pins() == 0 {
+		mr.mu.Lock()               // a waiter has seen the last pin and is asleep, or will not see it
+		if mr.used().pins() == 0 { // else they may be those that a later Redirect waits for
+			mr.use.And(^uint64(useMoves))
+		}
 		mr.idle.Broadcast()
 		mr.mu.Unlock()
 	}
 }
 
 // Bytes gives the memory of a pinned element.
-func (e *Element) Bytes() []byte { return e.Region.buf[e.Off : e.Off+e.Len] }
+func (e *Element) Bytes() []byte { return e.Region.bytes()[e.Off : e.Off+e.Len] }
 
 // Overlaps reports whether two elements that still are valid share a byte.
 func (e *Element) Overlaps(o *Element) bool {

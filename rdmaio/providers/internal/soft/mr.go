@@ -17,25 +17,29 @@ type Region struct {
 	access atomic.Uint32 // verbs.Access
 
 	mu    sync.Mutex
-	idle  sync.Cond // signalled when the pins fall to 0 on a region that is not valid
+	idle  sync.Cond // signalled when the pins fall to 0 on a region that is not valid, or moves
 	state verbs.MRState
-	buf   []byte // does not change while there is a pin
+	bufs  [2][]byte // use says which of them it is; each is written with mu held, while nothing looks at it
 	key   uint32
 	base  uint64
 }
 
 // use is what everyone who touches the bytes looks at, in one word, so that
-// they need no lock: from the top the number of the registration, 23 bits that count
-// the pins, which are copies in progress, and a bit that is set while it is valid.
+// they need no lock: from the top the number of the registration, 21 bits that count
+// the pins, which are copies in progress, a bit that says which of bufs is meant, one that is set while Redirect waits
+// for a moment without pins, and one that is set while it is valid.
 type use uint64
 
 const (
 	useValid        use = 1
-	usePin          use = 1 << 1
+	useMoves        use = 1 << 1
+	useSecond       use = 1 << 2
+	usePin          use = 1 << 3
 	useRegistration use = 1 << 24
 )
 
 func (u use) valid() bool          { return u&useValid != 0 }
+func (u use) moves() bool          { return u&useMoves != 0 }
 func (u use) pins() int            { return int(u % useRegistration / usePin) }
 func (u use) registration() uint64 { return uint64(u / useRegistration) }
 
@@ -57,7 +61,15 @@ var _ verbs.MemoryRegion = (*Region)(nil)
 func (mr *Region) Bytes() []byte {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
-	return mr.buf
+	return mr.bytes()
+}
+
+// bytes is the memory that the region stands for now. A caller without the lock has a pin.
+func (mr *Region) bytes() []byte {
+	if mr.used()&useSecond != 0 {
+		return mr.bufs[1]
+	}
+	return mr.bufs[0]
 }
 
 // Access implements verbs.MemoryRegion.
@@ -92,6 +104,52 @@ func (mr *Region) Invalidate() error {
 		return fmt.Errorf("%s: invalidate: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	}
 	mr.expire(verbs.MRInvalid)
+	return nil
+}
+
+// Redirect implements verbs.Redirector. Pins that begin from now on are of the new memory, so that the old one is free
+// at the first moment without a pin.
+func (mr *Region) Redirect(buf []byte) error {
+	if err := mr.pd.registrable(buf, mr.Access()); err != nil {
+		return err
+	}
+	mr.mu.Lock()
+	defer mr.mu.Unlock()
+	for mr.used().moves() { // another goroutine is at it
+		mr.idle.Wait()
+	}
+	switch {
+	case mr.state == verbs.MRDeregistered:
+		return fmt.Errorf("%s: redirect: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
+	case len(buf) != len(mr.bytes()):
+		return fmt.Errorf("%s: redirect: %d bytes, the region has %d: %w", mr.pd.dev.provider, len(buf), len(mr.bytes()), verbs.ErrInvalidValue)
+	case mr.state != verbs.MRValid: // the peer ended it: nothing reaches the memory
+		return nil
+	}
+	to := 1
+	if mr.used()&useSecond != 0 {
+		to = 0
+	}
+	mr.bufs[to] = buf
+	var began use
+	for done := false; !done; {
+		began = mr.used()
+		done = mr.use.CompareAndSwap(uint64(began), uint64(began^useSecond|useMoves))
+	}
+	if began.pins() > 0 {
+		mr.mu.Unlock()
+		mr.pd.hurry()
+		mr.mu.Lock()
+	}
+	if mr.used().pins() == 0 {
+		mr.use.And(^uint64(useMoves))
+	}
+	for u := mr.used(); u.moves() && u.registration() == began.registration(); u = mr.used() {
+		mr.idle.Wait()
+	}
+	if mr.used().registration() == began.registration() {
+		mr.bufs[1-to] = nil
+	}
 	return nil
 }
 
@@ -151,10 +209,11 @@ func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	case verbs.MRDeregistered:
 		return fmt.Errorf("%s: reregister: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	}
-	mr.buf, mr.state = buf, verbs.MRValid
+	mr.state = verbs.MRValid
 	mr.size.Store(int64(len(buf)))
 	mr.access.Store(uint32(access))
 	mr.key, mr.base = mr.pd.dev.rename(mr, mr.key)
+	mr.bufs = [2][]byte{buf}
 	mr.use.Store(uint64(mr.used()/useRegistration+1)*uint64(useRegistration) | uint64(useValid)) // last: now it may be pinned
 	return nil
 }
@@ -193,7 +252,7 @@ func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e E
 	if reason := mr.refusal(pd, key, need); reason != "" {
 		return e, reason
 	}
-	off, size := addr-mr.base, uint64(len(mr.buf)) // an address before the base wraps to far behind the end
+	off, size := addr-mr.base, uint64(len(mr.bytes())) // an address before the base wraps to far behind the end
 	if off > size || uint64(n) > size-off {
 		return e, "range is not within the region"
 	}

@@ -233,6 +233,8 @@ func TestWaits(t *testing.T) {
 		{2, 5, top - 2, false},
 		{2, 5, top - 3, true},
 		{2, 2, top, true},
+		{5, 0, top - 15, true},
+		{top - 15, 0, 5, false},
 		{70000, 0xfffe, 4464, true},
 		{70000, 0xfffe, 4465, true},
 		{70000, 0xfffe, 4466, false},

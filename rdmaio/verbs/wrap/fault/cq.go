@@ -101,12 +101,11 @@ func (c *completionQueue) Poll(wcs []verbs.WC) (int, error) {
 		if err != nil {
 			return n, err
 		}
-		// What the release of held ones adds to ready stays there: it is
-		// older than what the provider gives out from now on, and ready comes first.
+		// What finds no room goes to ready, which is empty so far and comes first in the next Poll.
 		passed := 0
 		for _, wc := range room[:k] {
 			for _, wc := range c.filter(wc) {
-				if passed < len(room) && len(c.ready) == 0 {
+				if passed < len(room) {
 					room[passed] = wc
 					passed++
 				} else {

@@ -184,6 +184,16 @@ func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
 	return mr.MemoryRegion.Reregister(buf, access)
 }
 
+// Redirect implements verbs.Redirector.
+func (mr *memoryRegion) Redirect(buf []byte) error {
+	mr.dev.step()
+	r, ok := mr.MemoryRegion.(verbs.Redirector)
+	if !ok {
+		return fmt.Errorf("fault: redirect: %w", verbs.ErrNotSupported)
+	}
+	return r.Redirect(buf)
+}
+
 func (mr *memoryRegion) Deregister() error {
 	mr.dev.step()
 	return mr.MemoryRegion.Deregister()

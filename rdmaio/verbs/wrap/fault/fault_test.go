@@ -359,6 +359,35 @@ func TestCompletions(t *testing.T) {
 			t.Errorf("came at poll %d, want 4", polls)
 		}
 	})
+	t.Run("not while armed", func(t *testing.T) { // what came before Arm gives no notification, and has to be found by the poll behind it
+		_, c, s := connected(t, fault.Config{Script: []fault.Fault{{Kind: fault.DelayCompletion, At: 1}}})
+		s.recvs(1)
+		c.send(1, verbs.Send, s)
+		if err := c.cq.Arm(false); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "at once", c.poll(), "1 success")
+	})
+	t.Run("stalled to the limit", func(t *testing.T) {
+		_, c, s := connected(t, fault.Config{Rate: map[fault.Kind]float64{fault.StallRead: 1}})
+		n := 0
+		for ; n < 10_000; n++ {
+			if err := c.send(uint64(n), verbs.RDMARead, s); err != nil {
+				if !errors.Is(err, verbs.ErrQueueFull) {
+					t.Error(err)
+				}
+				break
+			}
+		}
+		if n == 0 || n == 10_000 {
+			t.Errorf("%d Reads stall", n)
+		}
+		c.qp.Disconnect()
+		c.wait(c.lost, "the end")
+		if got := c.poll(); len(got) != n {
+			t.Errorf("%d of %d Reads came back", len(got), n)
+		}
+	})
 	t.Run("failed", func(t *testing.T) {
 		inj, c, s := connected(t, fault.Config{Script: []fault.Fault{{Kind: fault.FailCompletion, At: 2}}})
 		s.recvs(4)

@@ -42,6 +42,43 @@ func TestReceives(t *testing.T) {
 	}
 }
 
+// No Receive behind a lost one reaches the provider, and all come back in order.
+func TestReceivesBehindALostOne(t *testing.T) {
+	_, s, c := pair(t, fault.Config{Script: []fault.Fault{{Kind: fault.LoseRecv, At: 2}}})
+	s.recvs(4)
+	if accept, dial := connect(t, s, c); dial != nil || accept != nil {
+		t.Fatal(dial, accept)
+	}
+	c.send(1, verbs.Send, s)
+	want(t, "the one before", s.poll(), "100 success")
+	c.send(2, verbs.Send, s)
+	c.wait(c.lost, "the end")
+	s.wait(s.lost, "the peer's end")
+	want(t, "sender", c.poll(), "1 success", "2 receiver not ready")
+	want(t, "receiver", s.poll(), "101 flushed", "102 flushed", "103 flushed")
+}
+
+// What follows a completion that failed comes as flushed, also from a queue pair that was closed before its completions
+// were polled.
+func TestFailedThenClosed(t *testing.T) {
+	inj, c, s := connected(t, once(fault.FailCompletion))
+	s.recvs(3)
+	for id := range uint64(3) {
+		if err := c.send(id+1, verbs.Send, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wcs := make([]verbs.WC, 1)
+	if n, err := c.cq.Poll(wcs); n != 1 || err != nil || wcs[0].Status == verbs.StatusSuccess {
+		t.Fatalf("%d completions, %+v, %v", n, wcs[0], err)
+	}
+	if err := c.qp.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "after Close", c.poll(), "2 flushed", "3 flushed")
+	fired(t, inj, fault.FailCompletion)
+}
+
 func TestInvalidateFails(t *testing.T) {
 	inj, c, _ := pair(t, once(fault.FailInvalidate))
 	if err := c.mr.Invalidate(); !errors.Is(err, verbs.ErrBusy) || c.mr.State() != verbs.MRValid {

@@ -231,6 +231,15 @@ func shorten(sgl []verbs.SGE) []verbs.SGE {
 	return sgl
 }
 
+// DisconnectFor implements verbs.ReasonDisconnecter, if the provider's queue pair does.
+func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
+	d, ok := q.QueuePair.(verbs.ReasonDisconnecter)
+	if !ok {
+		return verbs.ErrNotSupported
+	}
+	return d.DisconnectFor(reason)
+}
+
 func (q *queuePair) Close() error {
 	q.cutting.Wait()
 	err := q.QueuePair.Close()

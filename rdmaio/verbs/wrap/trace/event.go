@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -28,6 +29,7 @@ const (
 	Free             // Length
 	Register         // RKey, RemoteAddr, Length, Access
 	Reregister       // as Register
+	Redirect         // RKey, Length
 	Invalidate       // RKey
 	Deregister       // RKey
 	PostSend         // QP, WRID, Opcode, Flags, Length, Elements, and RKey and RemoteAddr, or InvalidateRKey, as the opcode has them
@@ -48,7 +50,7 @@ const (
 
 var kindNames = [...]string{
 	"alloc-pd", "close-pd", "create-cq", "close-cq", "arm", "notify", "create-qp", "disconnect", "lost", "close-qp",
-	"alloc", "free", "register", "reregister", "invalidate", "deregister", "post", "post", "refused", "refused", "complete",
+	"alloc", "free", "register", "reregister", "redirect", "invalidate", "deregister", "post", "post", "refused", "refused", "complete",
 	"listen", "close-listener", "dial", "dialed", "request", "accept", "accepted", "reject", "close-device",
 }
 
@@ -92,7 +94,8 @@ type Event struct {
 }
 
 // String renders the event as one line, in columns: number, device, queue
-// pair, what happened, details.
+// pair, kind, details. Characters of names and errors that do not print are
+// replaced by U+FFFD.
 func (e Event) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%5d ", e.Seq)
@@ -116,7 +119,14 @@ func (e Event) String() string {
 	default:
 		fmt.Fprintf(&b, " %s: %v", details, e.Err)
 	}
-	return strings.TrimRight(b.String(), " ")
+	return strings.TrimRight(strings.Map(printable, b.String()), " ")
+}
+
+func printable(r rune) rune {
+	if !unicode.IsPrint(r) {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 func (e *Event) details() string {
@@ -129,6 +139,8 @@ func (e *Event) details() string {
 		return e.completion()
 	case Register, Reregister:
 		return fmt.Sprintf("key 0x%08x at %#x, %d bytes, %v", e.RKey, e.RemoteAddr, e.Length, e.Access)
+	case Redirect:
+		return fmt.Sprintf("key 0x%08x, %d bytes", e.RKey, e.Length)
 	case Invalidate, Deregister:
 		return fmt.Sprintf("key 0x%08x", e.RKey)
 	case Alloc, Free:

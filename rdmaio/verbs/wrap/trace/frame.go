@@ -124,15 +124,14 @@ func (s *stream) fpdu(dir int, ulpdu []byte) {
 	s.tcp(dir, binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
 }
 
-// RDMAP's opcodes (RFC 5040 §4.3).
+// RDMAP's opcodes (RFC 5040 §4.3). The two Sends with Solicited Event are not
+// used: Wireshark gives only the plain ones to its RPC-over-RDMA dissector.
 const (
 	rdmapWrite = iota
 	rdmapReadRequest
 	rdmapReadResponse
 	rdmapSend
 	rdmapSendInvalidate
-	rdmapSendSolicited
-	rdmapSendSolicitedInvalidate
 )
 
 // The control bytes of DDP (RFC 5041 §4.1) and RDMAP, both of version 1.

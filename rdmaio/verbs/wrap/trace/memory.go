@@ -1,6 +1,10 @@
 package trace
 
-import "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
 
 // protectionDomain wraps a verbs.ProtectionDomain.
 type protectionDomain struct {
@@ -82,6 +86,16 @@ func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
 func (mr *memoryRegion) Invalidate() error {
 	err := mr.MemoryRegion.Invalidate()
 	mr.dev.emit(Event{Kind: Invalidate, RKey: mr.RKey(), Err: err})
+	return err
+}
+
+// Redirect implements verbs.Redirector.
+func (mr *memoryRegion) Redirect(buf []byte) error {
+	err := fmt.Errorf("trace: redirect: %w", verbs.ErrNotSupported)
+	if r, ok := mr.MemoryRegion.(verbs.Redirector); ok {
+		err = r.Redirect(buf)
+	}
+	mr.dev.emit(Event{Kind: Redirect, RKey: mr.RKey(), Length: len(buf), Err: err})
 	return err
 }
 

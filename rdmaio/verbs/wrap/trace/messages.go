@@ -54,11 +54,8 @@ func (s *stream) send(wr *verbs.SendWR) {
 	switch wr.Opcode {
 	case verbs.Send, verbs.SendWithInvalidate:
 		op, stag := byte(rdmapSend), uint32(0)
-		if wr.Flags&verbs.SendSolicited != 0 {
-			op = rdmapSendSolicited
-		}
 		if wr.Opcode == verbs.SendWithInvalidate {
-			op, stag = op+1, wr.InvalidateRKey
+			op, stag = rdmapSendInvalidate, wr.InvalidateRKey
 		}
 		s.untagged(out, op, 0, stag, wr.SGL)
 	case verbs.RDMAWrite:

@@ -13,6 +13,8 @@ import (
 // a TCP connection of its own in raw IPv4 packets, on which the messages
 // stand as an iWARP stack would have sent them (RFC 5044, 5041, 5040), with
 // lengths, numbers, checksums and CRC in order. The listener's port is 20049.
+// Sends are written without the Solicited Event bit, because Wireshark dissects
+// RPC-over-RDMA only in plain Sends; trace events have the bit.
 //
 // What is seen is what passes through the traced end: messages and Writes and
 // Read requests when they are posted (so one that the provider then refuses is

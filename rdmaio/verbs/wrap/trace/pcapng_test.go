@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
@@ -97,7 +98,7 @@ func capture(t *testing.T, w *bytes.Buffer, snap int) {
 	must(err)
 	_, err = c.qp.PostSend([]verbs.SendWR{
 		{Opcode: verbs.RDMAWrite, SGL: []verbs.SGE{{MR: c.mr, Length: size}}, RKey: s.mr.RKey(), RemoteAddr: s.mr.RemoteAddr()},
-		{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: message(c, nullCall)},
+		{Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited, SGL: message(c, nullCall)},
 	})
 	must(err)
 	poll(c, 1)
@@ -122,10 +123,7 @@ func capture(t *testing.T, w *bytes.Buffer, snap int) {
 // Wireshark's own dissectors read the file down to NFS, find every checksum and
 // CRC good and nothing malformed.
 func TestCaptureInWireshark(t *testing.T) {
-	tshark, err := exec.LookPath("tshark")
-	if err != nil {
-		t.Skip("tshark is not installed")
-	}
+	tshark := witness.Program(t, "tshark")
 	var file bytes.Buffer
 	capture(t, &file, 0)
 	name := filepath.Join(t.TempDir(), "trace.pcapng")

@@ -118,6 +118,16 @@ func (qp *queuePair) Disconnect() error {
 	return qp.QueuePair.Disconnect()
 }
 
+// DisconnectFor implements verbs.ReasonDisconnecter, if the provider's queue pair does.
+func (qp *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
+	d, ok := qp.QueuePair.(verbs.ReasonDisconnecter)
+	if !ok {
+		return verbs.ErrNotSupported
+	}
+	qp.dev.emit(Event{Kind: Disconnect, QP: qp.Num()})
+	return d.DisconnectFor(reason)
+}
+
 func (qp *queuePair) Close() error {
 	qp.dev.emit(Event{Kind: CloseQP, QP: qp.Num()})
 	qp.dev.streams.Delete(qp.Num())

@@ -1,0 +1,72 @@
+package main
+
+// engineMutants are in the protocol: credits, chunks, and the engine that steps them.
+var engineMutants = []mutant{
+	// Credits.
+	{"a grant of 0 stops for good", creditFile, "		r.zero++\n		n = 1\n", "		r.zero++\n", creditTests},
+	{"a giant grant is believed", creditFile, "		r.over++\n		n = r.limit\n", "		r.over++\n", creditTests},
+	{"two Calls before the first Reply", creditFile, "limit: uint32(max(limit, 1)), granted: 1}", "limit: uint32(max(limit, 1)), granted: 2}", creditTests},
+	{"one Call too many in flight", creditFile, "return r.inFlight < r.granted", "return r.inFlight <= r.granted", creditTests},
+	{"grants echo what was asked for", creditFile, "return max(1, min(want, r.limit, backed-min(backed, r.reserved)))", "_ = backed\n	return max(1, min(want, r.limit))", creditTests},
+	{"grants promise the Receives of Replies", creditFile, "backed-min(backed, r.reserved)", "backed", creditTests},
+	{"a grant may be 0", creditFile, "return max(1, min(want, r.limit", "return max(0, min(want, r.limit", creditTests},
+	{"Calls beyond the grant are taken", creditFile, "	if r.busy >= r.limit {\n		return false\n	}\n	r.busy++", "	r.busy++", creditTests},
+	{"an answered Call stays busy", creditFile, "	if r.busy > 0 {\n		r.busy--\n	}", "", creditTests},
+	{"a dropped Call stays busy", responderFile, "		e.postRecv(r.recv)\n		e.grants.Answered()\n", "		e.postRecv(r.recv)\n", []string{"rdmaio/internal/sim"}},
+	{"a cancelled Call gives its credit back", requesterFile, "	p.call = nil\n	if !p.sent {", "	p.call = nil\n	if p.sent {\n		e.credit.Ended()\n	}\n	if !p.sent {", engineTests},
+	{"an ERROR gives no credit back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n		e.stats.Errors++", "	if m.Kind != header.KindError {\n		e.credit.Ended()\n	}\n	if m.Kind == header.KindError {\n		e.stats.Errors++", engineTests},
+	{"a NOMSG of unclear direction grants", requesterFile, "		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:", "		m.Kind == header.KindNomsg:", engineTests},
+
+	{"a Reply gives two credits back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n", "	e.credit.Ended()\n	e.credit.Ended()\n	if m.Kind == header.KindError {\n", engineTests},
+	{"a whole Reply by read chunk grants nothing", requesterFile, "		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.wholes(),\n", "", engineTests},
+
+	// Matching.
+	{"a Call of the peer is taken for the Reply to one of ours", "rdmaio/internal/engine/receive.go", "	case m.Kind == header.KindMsg:\n", "	case m.Kind == header.KindMsg && e.outstanding(m.XID):\n		return answer\n	case m.Kind == header.KindMsg:\n", engineTests},
+	{"a Reply's RPC XID is not compared", requesterFile, "	return head(m.Payload, m.XID, header.Reply)\n", "	if f := head(m.Payload, m.XID, header.Reply); f != nil && f.Code != header.FaultXID {\n		return f\n	}\n	return nil\n", engineTests},
+	{"a Reply of a Call that was not sent counts", requesterFile, "return p != nil && p.sent && !p.got", "return p != nil && !p.got", engineTests},
+	{"an XID in flight can be used again", requesterFile, "case e.table[c.XID] != nil:", "case false:", engineTests},
+	{"any key may be ended by the peer", requesterFile, "if !known || !p.offered(key) {", "if false {", engineTests},
+	{"a Call's header XID is not compared", responderFile, "head(r.hdr.Payload, r.XID, header.Call); f != nil {", "head(r.hdr.Payload, r.XID, header.Call); f != nil && f.Code != header.FaultXID {", engineTests},
+	{"reverse chunks are taken when off", responderFile, "reverse && !e.cfg.ReverseChunks && (", "false && (", engineTests},
+
+	// Chunks.
+	{"an offer with a wrap is taken", limitsFile, "		if c[i].Wraps() {", "		if false {", chunkTests},
+	{"the sum of a read list is made in 32 bits", planFile, "if p.BytesRead += uint64(s.Length); p.BytesRead > lim.Bytes {", "if p.BytesRead = uint64(uint32(p.BytesRead) + s.Length); p.BytesRead > lim.Bytes {", chunkTests},
+	{"chunks may overlap", planFile, "		if pos < at {\n			return &header.Fault", "		if pos > at && pos < at {\n			return &header.Fault", chunkTests},
+	{"a position beyond the stream is taken", planFile, "if pos-at > src.left { // R66", "if pos-at > src.left+4 { // R66", chunkTests},
+	{"positions need not be aligned", planFile, "		case pos&3 != 0:\n			return fault(header.FaultAligned, i, uint64(pos), 4)\n", "", chunkTests},
+	{"position zero with inline payload is taken", planFile, "		case pos == 0 && !long:\n			return fault(header.FaultZero, i, 0, 4)\n", "", chunkTests},
+	{"no roundup behind a chunk", planFile, "if pad := -n & 3; pad > 0 { // R57, R68", "if pad := -n & 3; pad > 3 { // R57, R68", chunkTests},
+	{"Writes leave gaps", fillFile, "		from += k\n", "		from += k &^ 3\n", chunkTests},
+	{"unused segments keep their lengths", fillFile, "		c[i].Length = uint32(k)\n", "		if k > 0 {\n			c[i].Length = uint32(k)\n		}\n", chunkTests},
+	{"more may come back than was offered", fillFile, "		case g.Length > o.Length:\n			return fault(header.FaultReturnMore, uint64(g.Length), uint64(o.Length))\n", "", chunkTests},
+	{"holes may come back", fillFile, "		case g.Length > 0 && room > 0:\n			return fault(header.FaultReturnHole, uint64(g.Length), room)\n", "", chunkTests},
+	{"another handle may come back", fillFile, "		case g.Handle != o.Handle:\n			return fault(header.FaultReturnRange, uint64(g.Handle), uint64(o.Handle))\n", "", chunkTests},
+	{"a batch of Reads begins anew each time", assembleFile, "skip, left := r.reads-r.unread, r.batch", "skip, left := 0, r.batch", engineTests},
+	{"RDMA Reads are not limited", assembleFile, "if e.terms.Reads > 0 {", "if false {", engineTests},
+
+	// Both directions, and the draft's legacy.
+	{"one direction overtakes the other", postFile, ".turn < (*e.answers.at(0)).turn", ".turn > (*e.answers.at(0)).turn", engineTests},
+	{"keys of reverse Calls are ended", responderFile, "if e.terms.RemoteInvalidate && !reverse {", "if e.terms.RemoteInvalidate {", engineTests},
+	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "if !c.ready.Load() {", "if c.set.calls < 0 {", ioTests},
+	{"memory is given back before RDMA_DONE", postFile, "	case c.req.posted:", "	case c.req.posted && c.pull:", engineTests},
+	{"RDMA_DONE keeps its credit", postFile, "		e.credit.Ended()\n		e.eff.Release", "		e.eff.Release", engineTests},
+	{"nobody waits for RDMA_DONE in vain", engineFile, "e.due[0].deadline <= e.now", "e.due[0].deadline < 0", engineTests},
+	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.due)+e.lined() < e.spare()", "len(e.due)+e.lined() >= 0", engineTests},
+	{"padding is not told", legacyFile, "	r.Padding = Padding{p.Align, p.Threshold, start}\n", "	_ = start\n", engineTests},
+	{"padding of any alignment is taken", legacyFile, "p.Align&(p.Align-1) != 0 || ", "", engineTests},
+
+	// The send queue, and the end.
+	{"the send queue may overflow", postFile, "return e.sqUsed+n <= e.cfg.SendWRs &&", "return e.sqUsed < e.cfg.SendWRs &&", engineTests},
+	{"a message that somebody waits for is silent", postFile, "	if r != nil {\n		e.last = none\n", "	if r != nil {\n", engineTests},
+	{"a silent message keeps its buffer", postFile, "		e.over(e.chains.pop())\n	}\n", "		e.chains.pop()\n	}\n", engineTests},
+	{"a send buffer is free too early", postFile, "	e.sends.take()\n	return buf, n, nil", "	return buf, n, nil", engineTests},
+	{"a send buffer that was given back is used on", "rdmaio/internal/engine/borrow.go", "			e.eff.Return = append(e.eff.Return, b)\n			continue\n", "			e.eff.Return = append(e.eff.Return, b)\n", engineTests},
+	{"nobody waits for RDMA Reads to be over", engineFile, "(e.awaited > 0 || e.stuck ||", "(e.stuck ||", engineTests},
+	{"nobody waits for room in the send queue", engineFile, "(e.awaited > 0 || e.stuck ||", "(e.awaited > 0 ||", engineTests},
+	{"a lost connection keeps its send buffers", engineFile, "	e.returnAll()\n", "", engineTests},
+	{"the pads of a message are what was there", assembleFile, "			clear(r.Sink.Bytes[at:end]) // R314\n", "", engineTests},
+	{"a lost request is not given back", engineFile, "	for _, q := range []*queue[*Request]{&e.answers, &e.pulls} {", "	for _, q := range []*queue[*Request]{&e.pulls} {", engineTests},
+	{"posted work may take for ever", engineFile, "e.chains.at(0).deadline <= e.now", "e.chains.at(0).deadline < 0", engineTests},
+	{"refusals without end", responderFile, "e.refusals.n > e.cfg.MaxErrors {", "e.refusals.n > 1<<30 {", ioTests},
+}

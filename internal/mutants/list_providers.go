@@ -1,0 +1,61 @@
+package main
+
+var (
+	segmentTests = []string{"rdmaio/providers/rdmatcp/segment"}
+	rdmatcpTests = []string{"rdmaio/providers/rdmatcp"}
+	memTests     = []string{"rdmaio/providers/internal/soft", "rdmaio/providers/mem"}
+	mrpoolTests  = []string{"rdmaio/internal/mrpool"}
+)
+
+// providerMutants are in the providers, and in the pool between them and the transport.
+var providerMutants = []mutant{
+	// Segments of rdmatcp.
+	{"half of a Read_Request is taken", "rdmaio/providers/rdmatcp/segment/header.go", "	case !h.Begin || !h.End: // §3.3", "	case !h.Begin: // §3.3", segmentTests},
+	{"Message Numbers do not wrap", "rdmaio/providers/rdmatcp/segment/stream.go", "int32(number-uint32(order)-1-earlier) >= 0", "number-uint32(order)-1 >= earlier", segmentTests},
+	{"a segment's CRC does not matter", "rdmaio/providers/rdmatcp/segment/whole.go", "sum != found {", "sum != found && found == 0 {", segmentTests},
+	{"a Write may end early", "rdmaio/providers/rdmatcp/segment/stream.go", "h.End && exact && m.sent < uint64(m.length):", "h.End && exact && m.sent == 0 && m.length > 0:", segmentTests},
+	{"Message Numbers may leave gaps", "rdmaio/providers/rdmatcp/segment/stream.go", "s.started && h.Number != s.next {", "s.started && int32(h.Number-s.next) < 0 {", segmentTests},
+	{"Read_Responses in any order", "rdmaio/providers/rdmatcp/segment/stream.go", "if oldest != nil && h.Number != oldest.Number {", "if false {", segmentTests},
+	{"a Write into the next 2^32", "rdmaio/providers/rdmatcp/segment/stream.go", "end > 1<<32 {", "end > 1<<33 {", segmentTests},
+	{"a Write changes its buffer", "rdmaio/providers/rdmatcp/segment/stream.go", "	case h.BufferID != m.bufferID:", "	case false:", segmentTests},
+	{"control data beyond the segment", "rdmaio/providers/rdmatcp/segment/header.go", "	case p < 0: // §3.4", "	case p < -4: // §3.4", segmentTests},
+	// The provider over TCP.
+	{"a report is sent into an open message", "rdmaio/providers/rdmatcp/receive.go", " || q.begun && q.sqSent > 0 {", " {", rdmatcpTests},
+	{"one Read too many is outstanding", "rdmaio/providers/rdmatcp/fill.go", "q.reads.len() >= q.depth:", "q.reads.len() > q.depth:", rdmatcpTests},
+	{"one Read too many is served", "rdmaio/providers/rdmatcp/check.go", "n >= q.resources {", "n > q.resources {", rdmatcpTests},
+	{"a fence stops nothing", "rdmaio/providers/rdmatcp/fill.go", "		case r.flags&verbs.SendFence != 0 && q.reads.len() > 0:\n			return nothing\n", "", rdmatcpTests},
+	{"a Send overtakes the Read before it", "rdmaio/providers/rdmatcp/complete.go", "if !r.done || r.barrier > q.resp.head {", "if !r.done {", rdmatcpTests},
+	{"a Write overtakes the Read before it", "rdmaio/providers/rdmatcp/check.go", "			return q.await(func() bool { return q.resp.head >= i }, q.dev.cfg.SendTimeout)", "			return true", rdmatcpTests},
+	{"a rate saves up without end", "rdmaio/providers/rdmatcp/limits.go", "min(float64(b.rate), b.left+now.Sub(b.last).Seconds()*float64(b.rate))", "b.left + now.Sub(b.last).Seconds()*float64(b.rate)", rdmatcpTests},
+	{"each IPv6 address is a source", "rdmaio/providers/rdmatcp/limits.go", "Prefix(64)", "Prefix(128)", rdmatcpTests},
+	{"this host counts as a source", "rdmaio/providers/rdmatcp/limits.go", "if !own && (ip.IsLoopback()", "if own && (ip.IsLoopback()", rdmatcpTests},
+	{"the latest greeting is cut, not the oldest", "rdmaio/providers/rdmatcp/limits.go", "e := g.order.Front()", "e := g.order.Back()", rdmatcpTests},
+	{"a key is ended before the Write that uses it", "rdmaio/providers/rdmatcp/fill.go", "if len(q.out.pins) > 0 {", "if len(q.out.pins) > 1<<20 {", rdmatcpTests},
+	{"a goodbye is a fault", "rdmaio/providers/rdmatcp/commit.go", "	if p.reason == reasonGoodbye {\n", "	if false {\n", rdmatcpTests},
+	{"a report may have payload", "rdmaio/providers/rdmatcp/check.go", "		if h.Payload() > 0 {\n", "		if false {\n", rdmatcpTests},
+	{"any key may be ended by a Send", "rdmaio/providers/rdmatcp/commit.go", "if reason := q.PD.Invalidatable(key); reason != \"\" {", "if reason := q.PD.Invalidatable(key); reason == \"-\" {", rdmatcpTests},
+	{"a message longer than its Receive", "rdmaio/providers/rdmatcp/check.go", "in.bytes > r.total {", "in.bytes > r.total+4 {", rdmatcpTests},
+	{"the second part of a scattered read is counted in the first", "rdmaio/providers/rdmatcp/readv_linux.go", "iov[1].SetLen(len(b))", "iov[1].SetLen(min(len(b), 1))", rdmatcpTests},
+	{"a scattered read begins with the second part", "rdmaio/providers/rdmatcp/readv_linux.go", "{Base: unsafe.SliceData(a)}, {Base: unsafe.SliceData(b)}", "{Base: unsafe.SliceData(b)}, {Base: unsafe.SliceData(a)}", rdmatcpTests},
+	// Memory and completion queues of software providers.
+	{"an error does not wake who waits for solicited events", "rdmaio/providers/internal/soft/cq.go", "(solicited || e.WC.Status != verbs.StatusSuccess)", "solicited", memTests},
+	{"arming for solicited events takes back the other", "rdmaio/providers/internal/soft/cq.go", "	case cq.armed == disarmed:\n", "	default:\n", memTests},
+	{"a range before the region", "rdmaio/providers/internal/soft/mr.go", "off > size || uint64(n) > size-off {", "uint64(n) > size-off {", memTests},
+	{"a key of another domain can be ended", "rdmaio/providers/internal/soft/mr.go", "if mr == nil || mr.pd != pd {", "if mr == nil {", memTests},
+	{"a deregistered key stays known", "rdmaio/providers/internal/soft/mr.go", "	delete(d.regions, mr.key)\n", "", memTests},
+	{"a region ends while data moves", "rdmaio/providers/internal/soft/mr.go", "	if ended.pins() == 0 {\n", "	if ended.pins() >= 0 {\n", memTests},
+	{"a valid region is registered again", "rdmaio/providers/internal/soft/mr.go", "	case verbs.MRValid:\n		return fmt.Errorf", "	case verbs.MRState(99):\n		return fmt.Errorf", memTests},
+	{"a key is good on every connection", "rdmaio/providers/internal/soft/mr.go", "	case mr.pd != pd:\n", "	case false:\n", memTests},
+	{"a closed queue pair's completions are charged to others", "rdmaio/providers/internal/soft/cq.go", "			e.QP = nil\n			cq.orphans++\n", "			e.QP = nil\n", memTests},
+	{"a Receive's length does not matter", "rdmaio/providers/mem/transfer.go", "	if r.total > to.total {", "	if r.total > to.total+1 {", memTests},
+	{"a Write in mem needs the right to read", "rdmaio/providers/mem/transfer.go", "l.access(q, r, verbs.AccessRemoteWrite)", "l.access(q, r, verbs.AccessRemoteRead)", memTests},
+	{"a silent request that fails is silent", "rdmaio/providers/mem/link.go", "status == verbs.StatusSuccess && r.flags&verbs.SendSignaled == 0 {", "r.flags&verbs.SendSignaled == 0 {", memTests},
+	{"Reads without an agreed depth", "rdmaio/providers/mem/post.go", "		if q.depth == 0 {", "		if q.depth < 0 {", memTests},
+	{"a dial that was given up goes on", "rdmaio/providers/mem/dial.go", "		r.state = requestAbandoned\n", "", memTests},
+	// The pool of regions and buffers.
+	{"what a pool holds only grows", "rdmaio/internal/mrpool/pool.go", "		p.held -= uint64(size)\n", "", mrpoolTests},
+	{"buffers made to measure are kept", "rdmaio/internal/mrpool/pool.go", "keep && !p.closed && b.class > 0 &&", "keep && !p.closed &&", mrpoolTests},
+	{"a pool closes over what is in use", "rdmaio/internal/mrpool/pool.go", "	if out > 0 {", "	if out < 0 {", mrpoolTests},
+	{"a pool holds one buffer too many", "rdmaio/internal/mrpool/pool.go", "p.held+size <= p.cfg.KeepBytes", "p.held <= p.cfg.KeepBytes", mrpoolTests},
+	{"a discarded buffer is kept", "rdmaio/internal/mrpool/pool.go", "return p.put(b, false)", "return p.put(b, true)", mrpoolTests},
+}

@@ -1,0 +1,57 @@
+package main
+
+var (
+	oncrpcTests   = []string{"runtime/oncrpc"}
+	rpcbindTests  = []string{"runtime/oncrpc/rpcbind"}
+	rpcTests      = []string{"rdmaio/rpc"}
+	connconfTests = []string{"rdmaio/connconf"}
+)
+
+// rpcMutants are in ONC RPC, its binding to the transport, and the protocols made of calls.
+var rpcMutants = []mutant{
+	// Addresses and replies of ONC RPC.
+	{"a zone in a universal address", "runtime/oncrpc/netid.go", "	case ip.Zone() != \"\":", "	case false:", oncrpcTests},
+	{"a port's bytes in the wrong order", "runtime/oncrpc/netid.go", "a.Port()>>8, a.Port()&0xff", "a.Port()&0xff, a.Port()>>8", oncrpcTests},
+	{"a port's byte with zeros before it", "runtime/oncrpc/netid.go", "if err == nil && strconv.FormatUint(n, 10) != s {", "if false {", oncrpcTests},
+	{"IPv4 behind rdma6", "runtime/oncrpc/netid.go", "ip.Is4() != (netID == NetIDRDMA)", "ip.Is6() && netID == NetIDRDMA", oncrpcTests},
+	{"a netid that is none", "runtime/oncrpc/netid.go", "netID != NetIDRDMA && netID != NetIDRDMA6 {", "netID == \"\" {", oncrpcTests},
+	{"a short verifier for any credential", "runtime/oncrpc/verf.go", "verf.Flavor == AuthShort && cred.Flavor == AuthSys:", "verf.Flavor == AuthShort:", oncrpcTests},
+	{"a reply's XID does not matter", "runtime/oncrpc/reply.go", "	case m.XID != xid:", "	case false:", oncrpcTests},
+	{"a refused RPC version is success", "runtime/oncrpc/reply.go", "	if r.Stat == Denied {", "	if r.Stat == Denied && r.Rejected.Stat == AuthError {", oncrpcTests},
+	{"an empty refusal is success", "runtime/oncrpc/reply.go", " && *e != (ReplyError{}) {", " {", oncrpcTests},
+	{"a boolean of 2", "runtime/oncrpc/values.go", "err == nil && w > 1 &&", "err == nil && w > 2 &&", oncrpcTests},
+	{"AUTH_SYS of another flavour is parsed", "runtime/oncrpc/auth.go", "	if a.Flavor != AuthSys {", "	if a.Flavor == AuthNone {", oncrpcTests},
+	// rpcbind.
+	{"any version of a program is found", "runtime/oncrpc/rpcbind/client.go", "m.Prog != prog || m.Vers != vers ||", "m.Prog != prog ||", rpcbindTests},
+	{"port 0 can be reached", "runtime/oncrpc/rpcbind/client.go", "		if err == nil && at.Port() == 0 {", "		if false {", rpcbindTests},
+	{"the server's IPv6 address for a service over IPv4", "runtime/oncrpc/rpcbind/client.go", "err == nil && addr.Is4() == at.Addr().Is4() {", "err == nil {", rpcbindTests},
+	{"rpcbind version 3 is tried whatever the server has", "runtime/oncrpc/rpcbind/client.go", " && refused.Range.Low <= Version3 && refused.Range.High >= Version3:", ":", rpcbindTests},
+	{"bytes behind an rpcbind result", "runtime/oncrpc/rpcbind/client.go", "			err = d.Done() // and nothing behind it", "			err = nil", rpcbindTests},
+	{"a record in fragments has no limit", "runtime/oncrpc/rpcbind/record.go", "n > mostRecord-b.Len():", "n > mostRecord:", rpcbindTests},
+	{"empty fragments without end", "runtime/oncrpc/rpcbind/record.go", "case n == 0 && word&lastFragment == 0:", "case false:", rpcbindTests},
+	{"a stream out of step is used on", "runtime/oncrpc/rpcbind/client.go", "		c.broken = err // who knows", "		_ = err // who knows", rpcbindTests},
+	{"a connection whose request was cancelled is used on", "runtime/oncrpc/rpcbind/client.go", "		c.broken = err\n		return err\n", "		return err\n", rpcbindTests},
+	// Package rpc.
+	{"a verifier is not checked", "rdmaio/rpc/client.go", "	if err := c.cfg.CheckVerf(", "	if err := c.cfg.CheckVerf(cred, &oncrpc.OpaqueAuth{}); false {\n		return true, err\n	} else if err := oncrpc.CheckVerf(", rpcTests},
+	{"results of the call before stay", "rdmaio/rpc/service.go", "	var none R\n	v.res = none\n", "", rpcTests},
+	{"a refused call may have run", "rdmaio/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), err", "return true, err", rpcTests},
+	{"a call that was not sent may have run", "rdmaio/rpc/client.go", "return !errors.As(err, &ce) || ce.MayHaveRun, err", "return !errors.As(err, &ce) || ce != nil, err", rpcTests},
+	{"procedure 0 needs a right", "rdmaio/rpc/request.go", "	case p.Procedure() != 0:", "	default:", rpcTests},
+	{"a call can be answered twice", "rdmaio/rpc/service.go", "			if !over.Swap(true) {", "			if over.Swap(true); true {", rpcTests},
+	{"the versions of a program are those of one service", "rdmaio/rpc/handler.go", "min(r.Low, s.program.Version), max(r.High, s.program.Version)", "s.program.Version, s.program.Version", rpcTests},
+	{"bytes behind the arguments", "rdmaio/rpc/request.go", "		err = p.dec.Done()\n", "		err = nil\n", rpcTests},
+	{"any credential but RPCSEC_GSS is strong enough", "rdmaio/rpc/service.go", "f != oncrpc.AuthNone && f != oncrpc.AuthSys {", "f == oncrpc.RPCSecGSS {", rpcTests},
+	{"every procedure is idempotent", "rdmaio/rpc/handler.go", "return s.idempotent[procedure]", "return true", rpcTests},
+	{"another server's refusal is passed on", "rdmaio/rpc/request.go", "	if !errors.As(err, &other) {", "	if other == nil {", rpcTests},
+	{"AfterReply runs only if the reply went out", "rdmaio/rpc/request.go", "	if p.after != nil {", "	if p.after != nil && err == nil {", rpcTests},
+	{"padded results are decoded", "rdmaio/rpc/client.go", "	if reply.Padding.Align != 0 {", "	if false {", rpcTests},
+	{"padded arguments are decoded", "rdmaio/rpc/request.go", "	if err == nil && p.rpc.Padding.Align == 0 {", "	if err == nil {", rpcTests},
+	// The connection configuration protocol.
+	{"a client that serves no Reads offers read chunks", "rdmaio/connconf/client.go", "own == 0 || res.MaxRDMARead == 0,", "res.MaxRDMARead == 0,", connconfTests},
+	{"no Reads are as many as one likes", "rdmaio/connconf/connconf.go", "	if n == 0 {\n		return -1", "	if n == 0 {\n		return 0", connconfTests},
+	{"the sizes of the two directions are mixed up", "rdmaio/connconf/server.go", "min(args.MaxReplySendSize, math.MaxInt32)", "min(args.MaxCallSendSize, math.MaxInt32)", connconfTests},
+	{"who may configure is not asked", "rdmaio/connconf/connconf.go", "cfg == nil || cfg.Allow == nil {", "cfg == nil || cfg.Allow != nil {", connconfTests},
+	{"a server without the protocol is an error", "rdmaio/connconf/client.go", "case errors.Is(err, oncrpc.ErrProgUnavail), errors.Is(err, oncrpc.ErrProgMismatch),", "case errors.Is(err, oncrpc.ErrProgMismatch),", connconfTests},
+	{"a server without CONF_RDMA is an error", "rdmaio/connconf/client.go", ", errors.Is(err, oncrpc.ErrProcUnavail):", ":", connconfTests},
+	{"the credential is not shown", "rdmaio/connconf/client.go", "		cred = cfg.Cred\n", "		_ = cfg.Cred\n", connconfTests},
+}

@@ -1,0 +1,202 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// fixedKeys is a device that cannot exchange the memory under a key.
+type fixedKeys struct{ verbs.Device }
+
+type fixedPD struct{ verbs.ProtectionDomain }
+
+type fixedMR struct{ verbs.MemoryRegion }
+
+func (d fixedKeys) AllocPD() (verbs.ProtectionDomain, error) {
+	pd, err := d.Device.AllocPD()
+	return fixedPD{pd}, err
+}
+
+func (p fixedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
+	mr, err := p.ProtectionDomain.RegisterMemory(buf, access)
+	if err != nil || !access.Remote() {
+		return mr, err
+	}
+	return fixedMR{mr}, nil
+}
+
+// R289, R290, T64: an RDMA Write of a server that is late never reaches the memory of the Call. It does no harm where the key
+// outlives the Call, and breaks the connection where the key had to end.
+func TestLateWrite(t *testing.T) {
+	for _, fixed := range []bool{false, true} {
+		overEach(t, func(t *testing.T, w *world) {
+			h := silent{make(chan *rdmaio.Request, 1)}
+			w.serve(h, nil)
+			if fixed {
+				w.client = fixedKeys{w.client}
+			}
+			c := w.dial(nil)
+			ctx, cancel := context.WithCancel(context.Background())
+			buf := make([]byte, 4096)
+			done := make(chan error, 1)
+			go func() {
+				_, err := c.Call(ctx, readCall(2, 0, buf))
+				done <- err
+			}()
+			late := <-h.got
+			cancel()
+			<-done
+			result := make(chan error, 1)
+			f := &file{t: t, data: pattern(4096, 1)}
+			late.Reply(f.serve(late), func(err error) { result <- err })
+			err := <-result
+			if !fixed {
+				if err != nil {
+					t.Error(err)
+				}
+				counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.Regions == 0 })
+				go func() { quick(nil).ServeRPC(<-h.got) }()
+				again(t, c, smallCall(), 3)
+			} else {
+				if err == nil && w.net != nil { // over TCP it may have left before the connection ended
+					t.Error("a reply to a dead key went well")
+				}
+				<-c.Done()
+				if !errors.Is(c.Err(), verbs.ErrConnectionBroken) {
+					t.Errorf("connection ended with %v", c.Err())
+				}
+				_, err := c.Call(context.Background(), nullCall(3, 40))
+				var ce *rdmaio.CallError
+				if !errors.As(err, &ce) || ce.MayHaveRun || !errors.Is(err, verbs.ErrConnectionBroken) {
+					t.Errorf("Call on a broken connection: %v", err)
+				}
+			}
+			if !bytes.Equal(buf, make([]byte, len(buf))) {
+				t.Error("memory of a cancelled Call was written to")
+			}
+		})
+	}
+}
+
+// R289: a server that fetches the data of a cancelled Call late gets what the Call had, not what its memory is used for since.
+func TestLateRead(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		h := silent{make(chan *rdmaio.Request, 1)}
+		s := w.serve(h, &rdmaio.Config{MaxConnMemory: 5000})
+		c := w.dial(&rdmaio.Config{Credits: 4})
+		go func() { quick(nil).ServeRPC(<-h.got) }()
+		again(t, c, smallCall(), 1)
+		hold := make(chan error, 1)
+		go func() { // takes the server's memory, so that the next Call waits for it
+			_, err := c.Call(context.Background(), writeCall(2, 0, make([]byte, 4500)))
+			hold <- err
+		}()
+		first := <-h.got
+		ctx, cancel := context.WithCancel(context.Background())
+		data, done := pattern(4500, 9), make(chan error, 1)
+		call := writeCall(3, 0, data)
+		want := whole(call.Message)
+		go func() {
+			_, err := c.Call(ctx, call)
+			done <- err
+		}()
+		counts(t, serverConn(t, s), func(st *rdmaio.Stats) bool { return st.Received == 3 })
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		clear(data) // it is the caller's again
+		quick(nil).ServeRPC(first)
+		if err := <-hold; err != nil {
+			t.Error(err)
+		}
+		late := <-h.got
+		if !bytes.Equal(late.Message, want) {
+			t.Error("the server has other data")
+		}
+		quick(nil).ServeRPC(late)
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.Regions == 1 }) // the other Call's, kept for the next
+		if err := c.Err(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// R289, R291: impatient callers do not cost the others their connection, and what their Calls leave is bounded and comes back.
+func TestImpatientCallers(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { go (&file{t: t, data: pattern(60_000, 1)}).ServeRPC(r) }), nil)
+		c := w.dial(nil)
+		again(t, c, smallCall(), 1)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		late := 0
+		for g := range 8 {
+			wg.Go(func() {
+				buf := make([]byte, 60_000)
+				for i := range 100 {
+					xid := uint32(2 + g*1000 + i)
+					call := readCall(xid, 0, buf)
+					if i%2 == 0 {
+						call = writeCall(xid, 0, pattern(40_000, uint64(i)))
+					}
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration((g+i)%5)*50*time.Microsecond)
+					_, err := c.Call(ctx, call)
+					cancel()
+					if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+						return
+					}
+					if err != nil {
+						mu.Lock()
+						late++
+						mu.Unlock()
+					}
+					clear(buf)
+				}
+			})
+		}
+		wg.Wait()
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.Abandoned == 0 })
+		counts(t, serverConn(t, s), func(st *rdmaio.Stats) bool { return st.InFlight == 0 })
+		again(t, c, smallCall(), 1_000_000)
+		if late == 0 {
+			t.Log("no Call timed out")
+		}
+	})
+}
+
+// What cancelled Calls leave is bounded: beyond that the keys end, and the peer's access the connection.
+func TestAbandonedMemory(t *testing.T) {
+	w := newWorld(t)
+	h := silent{make(chan *rdmaio.Request, 16)}
+	w.serve(h, &rdmaio.Config{Credits: 16})
+	c := w.dial(nil)
+	go func() { quick(nil).ServeRPC(<-h.got) }()
+	again(t, c, smallCall(), 1)
+	const each = 3 << 20
+	var held []*rdmaio.Request
+	for i := range uint32(8) {
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			held = append(held, <-h.got)
+			cancel()
+		}()
+		if _, err := c.Call(ctx, readCall(2+i, 0, make([]byte, each))); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if st := c.Stats(); st.Abandoned != 8 || st.BufferBytes > 17<<20 || st.BufferBytes < 15<<20 {
+		t.Errorf("%d Calls left, %d bytes kept", st.Abandoned, st.BufferBytes)
+	}
+	for _, r := range held {
+		r.Drop(nil)
+	}
+}

@@ -1,0 +1,159 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// causeRounds is how often a test of a cause runs: which of two goroutines sees the end first is a matter of chance.
+const causeRounds = 60
+
+// names checks that an error has all the parts.
+func names(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want one with %q", err, part)
+		}
+	}
+}
+
+// A server that sends a longer Reply than was agreed is to blame for the end of the connection: the error of
+// the Call, and that of the connection, say so with both sizes.
+func TestLongReplyIsNamed(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		ln, err := w.server.Listen(context.Background(), w.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		for range causeRounds {
+			p := peertest.New(t, w.server)
+			done := make(chan bool)
+			go func() {
+				defer close(done)
+				if p.Accept(ln, nil) {
+					if m := p.Message(5 * time.Second); m != nil {
+						p.Send(append(bytes.Clone(m[:4]), make([]byte, 2000)...))
+					}
+				}
+			}()
+			c, err := rdmaio.Dial(context.Background(), w.client, ln.Addr(), &rdmaio.Config{InlineSend: 1024, InlineRecv: 1024})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Call(context.Background(), nullCall(7, 40))
+			names(t, err, "peer's ", "2004 bytes", "1024")
+			<-c.Done()
+			names(t, c.Err(), "peer's ", "2004 bytes", "1024")
+			<-done
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A client that refuses a Read of the chunk that it offered itself: the server's error names the Call, the
+// key and the range.
+func TestRefusedReadIsNamed(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		ends := make(chan error, causeRounds)
+		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+		}), &rdmaio.Config{Events: func(e rdmaio.Event) {
+			if down, ok := e.(*rdmaio.ConnDown); ok {
+				ends <- down.Reason
+			}
+		}})
+		for range causeRounds {
+			p := w.rawTo(t)
+			p.Send(unhex(t, msg(""))) // once it is answered the connection is up, and its end an event
+			if p.Message(5*time.Second) == nil {
+				t.Fatal("a good Call was not answered")
+			}
+			chunk := p.Offer(64, verbs.AccessRemoteRead)
+			p.Send(unhex(t, msg(rd(40, fmt.Sprintf("%08x", chunk.RKey()), 65, fmt.Sprintf("%016x", chunk.RemoteAddr())))))
+			names(t, <-ends, "0xcafe0001", fmt.Sprintf("read of 65 bytes at %#x with key 0x%08x", chunk.RemoteAddr(), chunk.RKey()))
+		}
+	})
+}
+
+// A peer whose faults end the connection hears that it broke a rule, and one that is too slow that it was: an
+// ordinary goodbye would leave its owner without a word.
+func TestPeerHearsWhy(t *testing.T) {
+	hears := func(t *testing.T, p *peertest.Peer, want verbs.Status) {
+		t.Helper()
+		<-p.Lost
+		if err := p.QP.Err(); !errors.Is(err, verbs.ErrConnectionBroken) || !errors.Is(err, verbs.StatusError{Status: want}) {
+			t.Errorf("the peer has the error %v, want %v with %v", err, verbs.ErrConnectionBroken, want)
+		}
+	}
+	overEach(t, func(t *testing.T, w *world) {
+		t.Run("too many refused Calls", func(t *testing.T) {
+			s := w.serve(&file{t: t}, &rdmaio.Config{MaxErrors: 1})
+			p := w.rawTo(t)
+			for range 10 {
+				p.Send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
+			}
+			hears(t, p, verbs.StatusRemoteInvalidRequest)
+			if err := s.Close(); err != nil { // its address is for the next one
+				t.Error(err)
+			}
+		})
+		t.Run("a reply longer than its chunk", func(t *testing.T) {
+			var p *peertest.Peer
+			c, err := hostileReply(t, w, 5*time.Second, func(call []byte, raw *peertest.Peer) []byte {
+				p = raw
+				return overlong(call)
+			})
+			var f *rdmaio.Fault
+			if !errors.As(err, &f) {
+				t.Errorf("the Call ended with %v, want a Fault", err)
+			}
+			<-c.Done()
+			hears(t, p, verbs.StatusRemoteInvalidRequest)
+		})
+	})
+	t.Run("work that takes too long", func(t *testing.T) {
+		w := newWorld(t)
+		ln, err := w.server.Listen(context.Background(), w.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		p := peertest.New(t, w.server)
+		accepted := make(chan bool, 1)
+		go func() { accepted <- p.Accept(ln, nil) }()
+		c := w.dial(&rdmaio.Config{WorkTimeout: 20 * time.Millisecond})
+		if !<-accepted {
+			return
+		}
+		w.net.Hold()
+		defer w.net.Release()
+		if _, err := c.Call(context.Background(), nullCall(1, 40)); !errors.Is(err, rdmaio.ErrTimeout) {
+			t.Errorf("the Call ended with %v, want %v", err, rdmaio.ErrTimeout)
+		}
+		hears(t, p, verbs.StatusRetryExceeded)
+	})
+}
+
+// overlong answers a Call of hostileReply: 4097 bytes in a write chunk of 4096.
+func overlong(call []byte) []byte {
+	b := append(bytes.Clone(call[:72]), replyHeader(binary.BigEndian.Uint32(call)).buf...)
+	binary.BigEndian.PutUint32(b[8:], 8)
+	binary.BigEndian.PutUint32(b[12:], 0)
+	binary.BigEndian.PutUint32(b[32:], 4097)
+	binary.BigEndian.PutUint32(b[60:], 0) // reply chunk unused
+	return b
+}

@@ -1,0 +1,70 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+)
+
+// An answer that the provider refuses to send is not counted as sent: done gets the reason.
+func TestRefusedSend(t *testing.T) {
+	w := newWorld(t)
+	boom := errors.New("boom")
+	inj := fault.New(fault.Config{Script: []fault.Fault{{Kind: fault.RefuseSend, At: 1, Err: boom}}})
+	w.server = inj.Device(w.server)
+	result := make(chan error, 1)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, func(err error) { result <- err })
+	}), nil)
+	c := w.dial(nil)
+	if _, err := c.Call(context.Background(), smallCall()); err == nil {
+		t.Error("a Call was answered")
+	}
+	if err := <-result; !errors.Is(err, boom) {
+		t.Errorf("done got %v, want the refusal", err)
+	}
+}
+
+// R309: the end of one large Call lets all go that waited for its memory, not the first of them only.
+func TestAllWaitersGo(t *testing.T) {
+	w := newWorld(t)
+	h := &holder{got: make(chan struct{}, 100)}
+	s := w.serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
+	c := w.dial(nil)
+	go func() { <-h.got; h.answer() }()
+	if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 30_000))); err != nil { // brings the credits, and trust
+		t.Fatal(err)
+	}
+	const small = 4
+	errs := make(chan error, 1+small)
+	call := func(xid uint32, n int) {
+		_, err := c.Call(context.Background(), writeCall(xid, 0, make([]byte, n)))
+		errs <- err
+	}
+	go call(2, 45_000)
+	<-h.got
+	for xid := range uint32(small) {
+		go call(3+xid, 10_000)
+	}
+	counts(t, serverConn(t, s), func(st *rdmaio.Stats) bool { return st.Received == 2+small })
+	h.answer()
+	for range small {
+		select {
+		case <-h.got:
+		case <-time.After(20 * time.Second):
+			t.Fatal("a Call still waits for memory")
+		}
+	}
+	for range small {
+		h.answer()
+	}
+	for range 1 + small {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package rdmaio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// Duties of behaviour at an endpoint, most of them held against a raw peer, which knows the documents only.
+
+// R34, R126: the credit field is filled in every message. In an answer it is a grant, at most what was requested and
+// what the server has; in a Call it is what the client requests.
+func TestCreditField(t *testing.T) { overEach(t, creditField) }
+
+func creditField(t *testing.T, w *world) {
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		e := replyHeader(binary.BigEndian.Uint32(r.Message))
+		if r.ReplyRoom() > 2000 {
+			e.opaque("", pattern(2000, 1))
+		}
+		r.Reply(e.message(), nil)
+	}), &rdmaio.Config{Credits: 4})
+	p := w.rawTo(t)
+	o := p.Offer(8192, anyAccess)
+	at := fmt.Sprintf("%08x %08x %016x", o.RKey(), 8192, o.RemoteAddr())
+	for _, c := range []struct {
+		name, rest string // of the message, behind the credit field
+		proc       uint32 // of the answer
+	}{
+		{"MSG", " 00000000 00000000 00000000 00000000" + goodCall, 0},
+		{"NOMSG", " 00000000 00000000 00000000 00000001 00000001 " + at + goodCall, 1},
+		{"ERR_CHUNK", " 00000005 00000000 00000000 00000000", 4},
+	} {
+		for _, want := range []uint32{1, 2, 4, 5, 0xffff, 0xffffffff, 0} {
+			p.Send(unhex(t, fmt.Sprintf("cafe0001 00000001 %08x", want)+c.rest))
+			got := p.Message(2 * time.Second)
+			if len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
+				t.Fatalf("%s: answer %x", c.name, got)
+			}
+			if grant := binary.BigEndian.Uint32(got[8:]); grant != max(1, min(want, 4)) { // R129: never 0
+				t.Errorf("%s that requests %d credits: %d granted", c.name, want, grant)
+			}
+		}
+	}
+}
+
+// R126: a client's Calls request as many credits as it can use.
+func TestCreditRequest(t *testing.T) {
+	for _, credits := range []int{1, 7} {
+		p, c := dialRaw(newWorld(t), &rdmaio.Config{Credits: credits})
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Call(context.Background(), nullCall(9, 40))
+			done <- err
+		}()
+		got := p.Message(2 * time.Second)
+		if len(got) < 68 || binary.BigEndian.Uint32(got[8:]) != uint32(credits) {
+			t.Errorf("of %d credits: Call %x", credits, got)
+		}
+		o := readOffers(t, got)
+		p.Send(unusedReply(got, &o, replyHeader(9).buf))
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// R136: a new connection begins with one credit, whatever the server of the one before granted.
+func TestCreditsBeginAgain(t *testing.T) {
+	w := newWorld(t)
+	got := make(chan *rdmaio.Request, 8)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { got <- r }), &rdmaio.Config{Credits: 8})
+	c := w.newClient(nil)
+	errs := make(chan error, 8)
+	call := func() {
+		go func() {
+			_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
+			errs <- err
+		}()
+	}
+	answer := func(r *rdmaio.Request) {
+		r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	var old *rdmaio.Conn
+	for range 2 {
+		call()
+		first := <-got
+		if first.Conn() == old {
+			t.Fatal("the connection that was closed goes on")
+		}
+		old = first.Conn()
+		call()
+		call()
+		select {
+		case <-got:
+			t.Error("a second Call before the first Reply")
+		case <-time.After(5 * time.Millisecond):
+		}
+		answer(first)
+		a, b := <-got, <-got // the grant allows both
+		answer(a)
+		answer(b)
+		if err := old.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// R39: a reverse Call may be as long as a forward Reply, and a reverse Reply as a forward Call, where the two
+// directions have different thresholds; and no longer.
+func TestReverseThresholds(t *testing.T) { overEach(t, reverseThresholds) }
+
+func reverseThresholds(t *testing.T, w *world) {
+	const toServer, toClient = 2048, 4096
+	f := &file{t: t, data: pattern(5000, 1)}
+	b := newBoth(w, &file{t: t}, f,
+		rdmaio.Config{InlineSend: toClient, InlineRecv: toServer}, rdmaio.Config{InlineSend: toServer, InlineRecv: toClient})
+	mark := len(w.rec.Events())
+	var se *rdmaio.SizeError
+	if _, err := b.server.Call(context.Background(), nullCall(1, toClient-28)); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.server.Call(context.Background(), nullCall(2, toClient-28+4)); !errors.As(err, &se) || se.Limit != toClient {
+		t.Errorf("a Call over the threshold: %v", err)
+	}
+	const replyHead = 28 + 24 + 16 + 4 // headers of transport, RPC and READ, and the count
+	reply, err := b.server.Call(context.Background(), readCall(3, 0, make([]byte, toServer-replyHead)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := readReply(reply); err != nil || !bytes.Equal(data, f.data[:toServer-replyHead]) {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	var pe *rdmaio.PeerError
+	if _, err := b.server.Call(context.Background(), readCall(4, 0, make([]byte, toServer-replyHead+4))); !errors.As(err, &pe) {
+		t.Errorf("a Reply over the threshold: %v", err)
+	}
+	longest := map[string]int{}
+	for _, e := range w.since(mark) {
+		if e.Kind == trace.PostSend {
+			longest[e.Device] = max(longest[e.Device], e.Length)
+		}
+	}
+	if longest["server"] != toClient || longest["client"] != toServer {
+		t.Errorf("the longest messages have %v bytes", longest)
+	}
+}
+
+// R52: the length of a chunk is the sum of its segments, which may be more than 32 bits hold.
+func TestChunkOver32Bits(t *testing.T) {
+	const most = uint64(math.MaxUint32)
+	w := newWorld(t)
+	places, room := make(chan []int, 1), make(chan int, 1)
+	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		places <- r.Places()
+		room <- r.ReplyRoom()
+		echo{}.ServeRPC(r)
+	}), nil)
+	p := w.rawTo(t)
+	seg := fmt.Sprintf("%08x %08x %016x ", 1, most, 0)
+	p.Send(unhex(t, head+"00000000 00000000 00000001 00000002 "+seg+seg+"00000000 00000001 00000003 "+seg+seg+seg+goodCall))
+	if got := p.Message(2 * time.Second); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != 0 {
+		t.Fatalf("answer %x", got)
+	}
+	if got := <-places; len(got) != 1 || uint64(got[0]) != min(2*most, math.MaxInt) {
+		t.Errorf("places of %d bytes", got)
+	}
+	if got := <-room; uint64(got) != min(3*most, math.MaxInt) {
+		t.Errorf("room for a reply of %d bytes", got)
+	}
+}
+
+// R92: a long Call may have many segments, all at position zero and first in the list; behind another chunk they are refused.
+func TestPositionZero(t *testing.T) { overEach(t, positionZero) }
+
+func positionZero(t *testing.T, w *world) {
+	w.serve(echo{}, nil)
+	p := w.rawTo(t)
+	o := p.Offer(40, anyAccess)
+	o.Fill(unhex(t, goodCall))
+	part := func(pos uint32, at, n int) string {
+		return rd(pos, fmt.Sprintf("%08x", o.RKey()), uint32(n), fmt.Sprintf("%016x", o.RemoteAddr()+uint64(at)))
+	}
+	inPieces := ""
+	for at := range 10 {
+		inPieces += part(0, 4*at, 4)
+	}
+	for _, c := range []struct {
+		name, reads string
+		proc        uint32 // of the answer
+	}{
+		{"ten segments", inPieces, 0},
+		{"behind another chunk", part(40, 0, 4) + part(0, 0, 40), 4},
+		{"on both sides of another chunk", part(0, 0, 36) + part(40, 0, 4) + part(0, 36, 4), 4},
+	} {
+		p.Send(unhex(t, nomsg(c.reads)))
+		if got := p.Message(2 * time.Second); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
+			t.Errorf("%s: answer %x", c.name, got)
+		}
+	}
+}

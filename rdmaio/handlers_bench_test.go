@@ -1,0 +1,58 @@
+package rdmaio_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+)
+
+// What a goroutine for each handler costs: docs/adr/0042-handlers-may-wait.md.
+func BenchmarkHandlers(b *testing.B) {
+	h := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
+	})
+	for _, depth := range []int{1, 8, 32} {
+		for name, nonBlocking := range map[string]bool{"default": false, "nonblocking": true} {
+			b.Run(fmt.Sprintf("depth=%d/%s", depth, name), func(b *testing.B) {
+				dev, err := rdmatcp.Open(nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, &rdmaio.Config{NonBlocking: nonBlocking})
+				if err != nil {
+					b.Fatal(err)
+				}
+				c, err := rdmaio.Dial(context.Background(), dev, s.Addr(), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				again(b, c, smallCall(), 1)
+				b.ResetTimer()
+				var wg sync.WaitGroup
+				for range depth {
+					wg.Go(func() {
+						call := smallCall()
+						for range b.N/depth + 1 {
+							binary.BigEndian.PutUint32(call.Inline, c.XID())
+							if _, err := c.Call(context.Background(), call); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				b.StopTimer()
+				if err := errors.Join(c.Close(), s.Close(), dev.Close()); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+	}
+}

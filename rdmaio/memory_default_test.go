@@ -1,0 +1,42 @@
+package rdmaio_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// Config.MaxMemory is by default a quarter of what the process may have: a Call that needs more is refused, and one that needs
+// less is not. The limit is read once, so another process tries it.
+func TestMaxMemoryDefault(t *testing.T) {
+	const limit = "GOMEMLIMIT=64MiB"
+	if os.Getenv("RDMAIO_MEMORY_TEST") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestMaxMemoryDefault$", "-test.v")
+		cmd.Env = append(os.Environ(), "RDMAIO_MEMORY_TEST=1", limit)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "Config.MaxMemory is 16777216") {
+			t.Errorf("%v:\n%s", err, out)
+		}
+		return
+	}
+	w := newWorld(t)
+	refused := make(chan error, 1)
+	w.serve(&file{t: t}, &rdmaio.Config{MaxReadBytes: -1, MaxConnMemory: -1, Events: func(e rdmaio.Event) {
+		if e, ok := e.(*rdmaio.Refusal); ok {
+			refused <- e.Reason
+		}
+	}})
+	c := w.dial(nil)
+	if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 15<<20))); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Call(context.Background(), writeCall(2, 0, make([]byte, 17<<20))); err == nil {
+		t.Error("17 MiB were taken")
+	}
+	fmt.Println(<-refused)
+}

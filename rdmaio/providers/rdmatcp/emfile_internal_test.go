@@ -1,0 +1,92 @@
+package rdmatcp
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// exhausted is a listener of a process that is out of file descriptors for a while.
+type exhausted struct {
+	net.Listener
+	left int // errors to come
+}
+
+func (l *exhausted) Accept() (net.Conn, error) {
+	if l.left > 0 {
+		l.left--
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return l.Listener.Accept()
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// A listener that cannot accept says so, no more often than LogRate, counts it, and goes on when it can.
+func TestAcceptErrors(t *testing.T) {
+	const errs, rate = 6, 2
+	log := new(lines)
+	d, err := Open(&Config{Name: "few", Logger: slog.New(slog.NewTextHandler(log, nil)), LogRate: rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := d.listenOn(&exhausted{tcp, errs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := net.Dial("tcp", ln.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	w := &wire{conn: client, number: 1}
+	if err := w.sayHello(&hello{maxSend: 100, resources: 1, depth: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	req, err := ln.Accept(ctx)
+	if err != nil {
+		t.Fatalf("the listener did not recover: %v", err)
+	}
+	if err := req.Reject(nil); err != nil {
+		t.Error(err)
+	}
+	if n := d.Stats().AcceptErrors; n != errs {
+		t.Errorf("%d errors counted, want %d", n, errs)
+	}
+	if err := ln.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := d.Stats().AcceptErrors; n != errs {
+		t.Errorf("%d errors counted after Close, want %d: a closed listener is no error", n, errs)
+	}
+	text := log.text.String()
+	said := strings.Count(text, "no connection can be accepted")
+	if said < 1 || int64(said)+d.Stats().Suppressed != errs || !strings.Contains(text, "device=few") || !strings.Contains(text, syscall.EMFILE.Error()) {
+		t.Errorf("%d lines and %d suppressed, want %d in all, with the device and the error: %s", said, d.Stats().Suppressed, errs, text)
+	}
+}

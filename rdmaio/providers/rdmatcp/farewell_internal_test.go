@@ -1,0 +1,56 @@
+package rdmatcp
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+)
+
+// The last report is a message of its own: it can begin behind a whole message only, never inside an open one or
+// behind half of a segment, and it has the number of a message that was not begun.
+func TestFarewell(t *testing.T) {
+	rest := []byte("what the socket did not take")
+	said := report{reason: reasonFormat, number: 7}
+	for name, tt := range map[string]struct {
+		begun  bool
+		sent   int
+		torn   bool
+		known  bool
+		last   report
+		number uint32 // of the report; 0: none is sent
+	}{
+		"between messages":                {known: true, last: said, number: 41},
+		"a message with no segment sent":  {begun: true, known: true, last: said, number: 40},
+		"an open message":                 {begun: true, sent: 100, known: true, last: said},
+		"half of a segment":               {torn: true, known: true, last: said},
+		"nothing to say":                  {known: true},
+		"a peer whose ID is not known":    {last: said},
+		"an open message, nothing to say": {begun: true, sent: 100, known: true},
+	} {
+		q := &queuePair{dev: &Device{}, last: tt.last, begun: tt.begun, sqSent: tt.sent, out: &batch{bufs: [][]byte{rest}}}
+		w := &wire{number: 41, torn: tt.torn, stream: segment.Stream{ConnID: 5, Known: tt.known}}
+		got := q.farewell(w)
+		if tt.torn {
+			if got != nil {
+				t.Errorf("%s: %x", name, got)
+			}
+			continue
+		}
+		behind, ok := bytes.CutPrefix(got, rest)
+		if !ok {
+			t.Errorf("%s: the rest of the write is missing: %x", name, got)
+		}
+		if tt.number == 0 {
+			if len(behind) > 0 {
+				t.Errorf("%s: %x", name, behind)
+			}
+			continue
+		}
+		var h segment.Header
+		control, payload, _, err := segment.Open(behind, &h)
+		if err != nil || h.Number != tt.number || h.ConnID != 5 || h.Res != resReport || !h.Begin || !h.End || len(payload) > 0 || decodeReport(control) != said {
+			t.Errorf("%s: %+v with %x, %v", name, h, control, err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package rdmaio_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// A server without configuration takes a Call of 8 MiB. It refuses one beyond MaxReadBytes: the caller reads how much it offered and
+// which limits of the server can be the cause, and the server logs the limit that was.
+func TestLargePut(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var out lockedBuffer
+		w.serve(&file{t: t}, &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+		c := w.dial(nil)
+		const most = 16 << 20
+		for i, n := range []int{8 << 20, most} {
+			if _, err := c.Call(context.Background(), writeCall(uint32(1+i), 0, make([]byte, n))); err != nil {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+		}
+		_, err := c.Call(context.Background(), writeCall(9, 0, make([]byte, most+4)))
+		var refused *rdmaio.RefusedError
+		if !errors.As(err, &refused) || refused.ReadBytes != most+4 {
+			t.Fatalf("%d bytes: %v", most+4, err)
+		}
+		names(t, err, "16777220 bytes of 1 read chunks (Config.MaxReadBytes")
+		const want = "16777220 bytes or more in chunks, limit is 16777216 (local limit, Config.MaxReadBytes)"
+		for end := time.Now().Add(5 * time.Second); !strings.Contains(out.String(), want); time.Sleep(time.Millisecond) { // the refusal goes out first
+			if time.Now().After(end) {
+				t.Fatalf("%q is not in the log: %s", want, out.String())
+			}
+		}
+	})
+}

@@ -1,0 +1,324 @@
+package rdmaio_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// numbering answers each Call with the number of Calls before it, after pause.
+type numbering struct {
+	pause time.Duration
+	n     atomic.Uint32
+}
+
+func (h *numbering) ServeRPC(r *rdmaio.Request) {
+	e := replyHeader(binary.BigEndian.Uint32(r.Message))
+	e.words(0, h.n.Add(1))
+	time.AfterFunc(h.pause, func() { r.Reply(e.message(), nil) })
+}
+
+// number makes a Call of 40 bytes and returns what numbering answered.
+func number(t *testing.T, c *rdmaio.Conn, xid uint32) uint32 {
+	t.Helper()
+	reply, err := c.Call(context.Background(), nullCall(xid, 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary.BigEndian.Uint32(reply.Message[len(reply.Message)-4:])
+}
+
+// wantStats compares the counts of a cache.
+func wantStats(t *testing.T, what string, c *rdmaio.ReplyCache, want rdmaio.ReplyCacheStats) {
+	t.Helper()
+	synctest.Wait()
+	if got := c.Stats(); got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// T131, R288: two clients of one host that make the same Call with the same XID get each their own reply, also when both Calls are in
+// progress at a time. When the first has gone, what it was told is for whoever asks again.
+func TestReplyCacheTwoClients(t *testing.T) {
+	for _, pause := range []time.Duration{0, 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			h := &numbering{pause: pause}
+			w.serve(rdmaio.CacheReplies(h, nil), nil)
+			first, second := w.dial(nil), w.dial(nil)
+			answers := make(chan uint32, 2)
+			for _, c := range []*rdmaio.Conn{first, second} {
+				go func() { answers <- number(t, c, 7) }()
+				time.Sleep(time.Second)
+			}
+			if a, b := <-answers, <-answers; a != 1 || b != 2 {
+				t.Errorf("pause %v: the answers are %d and %d, want 1 and 2", pause, a, b)
+			}
+			for i, c := range []*rdmaio.Conn{first, second, first} {
+				if a := number(t, c, 7); a != uint32(1+i%2) {
+					t.Errorf("pause %v: sent again by client %d: answer %d", pause, 1+i%2, a)
+				}
+			}
+		})
+	}
+}
+
+// T131: a client may know that its connection is lost before the server does: a Call of another connection that stands is held back,
+// and then answered with what the lost one was told, or executed if it was not lost.
+func TestReplyCacheGrace(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		for _, pause := range []time.Duration{0, 3 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				cache := rdmaio.CacheReplies(&numbering{pause: pause}, &rdmaio.ReplyCacheConfig{Grace: 2 * time.Second})
+				w.serve(cache, nil)
+				first, second := w.dial(nil), w.dial(nil)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				if _, err := first.Call(ctx, nullCall(7, 40)); (err != nil) != (pause > 0) {
+					t.Fatal(err)
+				}
+				if lost {
+					time.AfterFunc(time.Second, func() { _ = first.Close() })
+				}
+				before := time.Now()
+				a := number(t, second, 7)
+				switch took := time.Since(before); {
+				case lost && (a != 1 || took > 3*time.Second-time.Millisecond):
+					t.Errorf("pause %v: answer %d after %v, want the lost connection's", pause, a, took)
+				case !lost && (a != 2 || took != 2*time.Second+pause):
+					t.Errorf("pause %v: answer %d after %v, want one of its own after Grace", pause, a, took)
+				}
+				if s := cache.Stats(); s.Held != 1 {
+					t.Errorf("%+v", s)
+				}
+			})
+		}
+	}
+}
+
+// What a client that has gone was told is for the first that asks again, and for no further one while that stands.
+func TestReplyCacheInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve(rdmaio.CacheReplies(new(numbering), nil), nil)
+		first, second, third := w.dial(nil), w.dial(nil), w.dial(nil)
+		number(t, first, 7)
+		_ = first.Close()
+		if a, b := number(t, second, 7), number(t, third, 7); a != 1 || b != 2 {
+			t.Errorf("answers %d and %d, want 1 and 2", a, b)
+		}
+	})
+}
+
+// A Call whose connection went while it was held back is not executed.
+func TestReplyCacheGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		h := new(numbering)
+		w.serve(rdmaio.CacheReplies(h, nil), nil)
+		first, second := w.dial(nil), w.dial(nil)
+		number(t, first, 7)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := second.Call(context.Background(), nullCall(7, 40))
+			failed <- err
+		}()
+		synctest.Wait()
+		_ = second.Close()
+		if err := <-failed; !errors.Is(err, rdmaio.ErrClosed) {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second)
+		if h.n.Load() != 1 {
+			t.Errorf("executed %d times", h.n.Load())
+		}
+	})
+}
+
+// Idempotent procedures are executed again and kept nowhere.
+func TestReplyCacheIdempotent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cache := rdmaio.CacheReplies(new(numbering), &rdmaio.ReplyCacheConfig{Idempotent: func(program, version, procedure uint32) bool {
+			return program == 100003 && version == 3 && procedure == procRead
+		}})
+		w.serve(cache, nil)
+		c := w.dial(nil)
+		for want := range uint32(2) {
+			if _, err := c.Call(context.Background(), readCall(7, 0, nil)); err != nil {
+				t.Fatal(err)
+			}
+			wantStats(t, fmt.Sprint(want), cache, rdmaio.ReplyCacheStats{})
+		}
+		if a, b := number(t, c, 8), number(t, c, 8); a != 3 || b != 3 {
+			t.Errorf("answers %d and %d, want 3 twice", a, b)
+		}
+	})
+}
+
+// T132: a Call in progress stays, however little room there is: it is not executed twice.
+func TestReplyCacheKeepsRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		h := &numbering{pause: time.Minute}
+		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+			Entries: 1, MaxSources: 1, Age: time.Second, Client: func(r *rdmaio.Request) string { return fmt.Sprint(binary.BigEndian.Uint32(r.Message) % 8) },
+		})
+		w.serve(cache, nil)
+		first, second := w.dial(nil), w.dial(nil)
+		number(t, first, 100) // credits
+		number(t, second, 100)
+		h.n.Store(0)
+		answers := make(chan uint32, 16)
+		call := func(c *rdmaio.Conn) {
+			for xid := range uint32(8) {
+				go func() { answers <- number(t, c, xid) }()
+				synctest.Wait()
+			}
+		}
+		call(first)
+		time.Sleep(30 * time.Second)
+		call(second)
+		for range 16 {
+			<-answers
+		}
+		if h.n.Load() != 8 {
+			t.Errorf("executed %d times, want 8", h.n.Load())
+		}
+		time.Sleep(time.Hour)
+		number(t, first, 8) // what sources with Calls in progress had is let go like all else
+		if s := cache.Stats(); s.Entries > 1 || s.Sources > 1 || s.Bytes > 400 || s.Running != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A source is forgotten when all it had is too old, or when there are too many; those that were silent longest go first.
+func TestReplyCacheForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		h, client := new(numbering), ""
+		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+			MaxSources: 4, Age: time.Minute, Client: func(*rdmaio.Request) string { return client },
+		})
+		w.serve(cache, nil)
+		c := w.dial(nil)
+		for i, name := range []string{"a", "b", "c", "d", "a", "e", "f"} { // b and c go
+			client = name
+			number(t, c, uint32(i))
+		}
+		s := cache.Stats()
+		if s.Sources != 4 || s.Entries != 5 || s.Evicted != 2 {
+			t.Errorf("%+v", s)
+		}
+		for i, name := range []string{"a", "d", "e", "f"} {
+			client = name
+			if number(t, c, []uint32{0, 3, 5, 6}[i]); h.n.Load() != 7 {
+				t.Errorf("the Call of %s was executed again", name)
+				h.n.Store(7)
+			}
+		}
+		time.Sleep(time.Hour)
+		client = "g"
+		number(t, c, 100)
+		s = cache.Stats()
+		if s.Sources != 1 || s.Entries != 1 || s.Bytes > 400 {
+			t.Errorf("an hour later: %+v, want one source only", s)
+		}
+	})
+}
+
+// T132: there is a total. Sources that want all of it share it, and lose nothing that a modest one has.
+func TestReplyCacheTotal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const total, entry = 64 << 10, 256 + 32
+		w := newWorld(t)
+		h, client := new(numbering), "modest"
+		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+			MaxBytes: total, Bytes: -1, Entries: -1, Client: func(*rdmaio.Request) string { return client },
+		})
+		w.serve(cache, nil)
+		c := w.dial(nil)
+		again := func(name string, from, n uint32) {
+			t.Helper()
+			client = name
+			before := h.n.Load()
+			for xid := from; xid < from+n; xid++ {
+				number(t, c, xid)
+			}
+			if got := h.n.Load() - before; got > 0 {
+				t.Errorf("%d of the %d last Calls of %s were executed again", got, n, name)
+			}
+		}
+		for xid := range uint32(10) {
+			number(t, c, xid)
+		}
+		for n := range uint32(8) {
+			client = fmt.Sprint(n)
+			for xid := range uint32(total / entry * 2) {
+				number(t, c, xid)
+			}
+			if s := cache.Stats(); s.Bytes > total || s.Bytes < total-2*entry || s.Entries != s.Bytes/entry {
+				t.Fatalf("%+v", s)
+			}
+		}
+		again("modest", 0, 10)
+		for n := range uint32(8) {
+			again(fmt.Sprint(n), total/entry*2-20, 20)
+		}
+	})
+}
+
+// By default the hosts of an IPv6 /64 are one source, with the room of one, and yet clients of their own.
+func TestReplyCacheSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		h := new(numbering)
+		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{Entries: 2})
+		w.serve(cache, nil)
+		for i, addr := range []string{
+			"[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::ffff:0:0:3%eth0]:1", "[2001:db8:0:1::1]:1", "[::ffff:192.0.2.1]:1", "192.0.2.1:2", "192.0.2.2:1",
+		} {
+			dev, err := w.net.Open(addr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := rdmaio.Dial(context.Background(), dev, w.addr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := number(t, c, 7); a != uint32(i+1) {
+				t.Errorf("%s: answer %d is another client's", addr, a)
+			}
+			if err := errors.Join(c.Close(), dev.Close()); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		// 2001:db8::/64 had three Calls, of which two are kept; the others have one to two.
+		wantStats(t, "after all", cache, rdmaio.ReplyCacheStats{Sources: 4, Entries: 6, Evicted: 1, Bytes: cache.Stats().Bytes})
+	})
+}
+
+// A reply that is too large is counted, since its Call will be executed again.
+func TestReplyCacheTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		h := new(numbering)
+		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{MaxReply: 31})
+		w.serve(cache, nil)
+		c := w.dial(nil)
+		if a, b := number(t, c, 7), number(t, c, 7); a != 1 || b != 2 {
+			t.Errorf("answers %d and %d", a, b)
+		}
+		wantStats(t, "two replies of 32 bytes", cache, rdmaio.ReplyCacheStats{TooLarge: 2, Sources: 1})
+	})
+}

@@ -1,0 +1,29 @@
+package rdmaio
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// R284: what would fail in the same way on another connection is not tried on one, even where the connection ended too.
+func TestLasting(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{&PeerError{Code: PeerErrChunk}, true},
+		{&SizeError{}, true},
+		{&Fault{}, true},
+		{context.Canceled, true},
+		{verbs.ErrDeviceRemoved, true},
+		{verbs.ErrConnectionBroken, false},
+		{verbs.ErrConnectionRefused, false},
+	} {
+		if got := lasting(fmt.Errorf("wrapped: %w", tt.err)); got != tt.want {
+			t.Errorf("%T %v: %v, want %v", tt.err, tt.err, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// A procedure that leaves its results as they are answers with their zero value, not with what the call before got.
+func TestResultsBeginAtZero(t *testing.T) {
+	w := newWorld(t, "mem")
+	svc := rpc.NewService(storeV1)
+	calls := 0
+	rpc.Handle(svc, store.ProcWrite, func(_ *rpc.Request, _ *store.WriteArgs, res *store.WriteRes) error {
+		if calls++; calls%2 == 1 {
+			res.Count = 4711
+		}
+		return nil
+	})
+	w.serve(rpc.NewHandler(nil, svc), nil)
+	c := rpc.NewClient(w.dial(nil), storeV1, nil)
+	for i := range 20 {
+		var res store.WriteRes
+		if err := c.Call(context.Background(), store.ProcWrite, new(store.WriteArgs), &res, nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := uint32(4711 * (1 - i%2)); res.Count != want {
+			t.Fatalf("call %d: %d, want %d", i, res.Count, want)
+		}
+	}
+}
+
+// RFC 5531 §12.1: procedure 0 may always be called, whatever Allow says and whatever the caller shows of itself. All others
+// need a credential that is strong enough: AUTH_SHORT is one that no server here has given.
+func TestWhoMayCall(t *testing.T) {
+	short := oncrpc.OpaqueAuth{Flavor: oncrpc.AuthShort, Body: []byte("abcd")}
+	for name, allow := range map[string]func(*rpc.Request) error{
+		"default": nil,
+		"nobody":  func(*rpc.Request) error { return oncrpc.Refused(oncrpc.AuthStatTooWeak) },
+	} {
+		w := newWorld(t, "mem")
+		svc := newService()
+		svc.Allow = allow
+		w.serve(rpc.NewHandler(nil, svc), nil)
+		c := rpc.NewClient(w.dial(nil), storeV1, &rpc.ClientConfig{Cred: short})
+		if err := c.Call(context.Background(), store.ProcNull, nil, nil, nil); err != nil {
+			t.Errorf("%s: procedure 0: %v", name, err)
+		}
+		var res store.WriteRes
+		var refused *oncrpc.ReplyError
+		if err := c.Call(context.Background(), store.ProcWrite, new(store.WriteArgs), &res, nil); !errors.As(err, &refused) || refused.Auth != oncrpc.AuthStatTooWeak {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// padded answers with a message by RDMA_MSGP.
+type padded struct{}
+
+func (padded) XID() uint32 { return 1 }
+
+func (padded) Call(context.Context, *rdmaio.Call) (*rdmaio.Reply, error) {
+	m, _ := oncrpc.NewReply(1, oncrpc.Success).AppendBinary(nil)
+	return &rdmaio.Reply{Message: append(m, 0, 0, 0, 0, 0, 0, 0, 9), Padding: rdmaio.Padding{Align: 4, Threshold: 256}}, nil
+}
+
+// Generated decoders do not know the pads of RDMA_MSGP: a padded reply is an error, a padded call GARBAGE_ARGS.
+func TestPadded(t *testing.T) {
+	var res store.WriteRes
+	var e *rpc.Error
+	if err := rpc.NewClient(padded{}, storeV1, nil).Call(context.Background(), store.ProcWrite, new(store.WriteArgs), &res, nil); !errors.Is(err, rpc.ErrPadded) || !errors.As(err, &e) || !e.MayHaveRun {
+		t.Errorf("padded results: %d, %v", res.Count, err)
+	}
+	w := newWorld(t, "mem")
+	w.serve(rpc.NewHandler(nil, newService()), &rdmaio.Config{Legacy: true})
+	p := peertest.New(t, w.client)
+	p.Dial(w.client, w.addr, nil)
+	call, _ := oncrpc.NewCall(7, store.Program, store.Version1, store.ProcNull, oncrpc.None()).AppendBinary(nil)
+	for proc, want := range map[uint32]oncrpc.AcceptStat{0: oncrpc.Success, 2: oncrpc.GarbageArgs} {
+		var b []byte
+		for _, v := range []uint32{7, 1, 1, proc} {
+			b = binary.BigEndian.AppendUint32(b, v)
+		}
+		if proc == 2 {
+			b = append(b, 0, 0, 0, 4, 0, 0, 1, 0) // alignment and threshold
+		}
+		p.Send(append(append(b, make([]byte, 12)...), call...))
+		got := p.Message(2 * time.Second)
+		var m oncrpc.Message
+		if len(got) < 28 || m.UnmarshalBinary(got[28:]) != nil || m.Body.Reply.Accepted.Data.Stat != want {
+			t.Errorf("header type %d: answer %x, want %v", proc, got, want)
+		}
+	}
+}
