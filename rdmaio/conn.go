@@ -207,9 +207,6 @@ func (c *Conn) free() error {
 	if c.qp != nil {
 		errs = append(errs, c.qp.Close())
 	}
-	if c.pool != nil {
-		errs = append(errs, c.pool.Trim()) // what a handler answered from a Receive is registered still
-	}
 	for _, b := range c.memory {
 		errs = append(errs, c.pool.Put(b))
 	}

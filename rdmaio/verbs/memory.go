@@ -12,8 +12,8 @@ type ProtectionDomain interface {
 	Alloc(size int) ([]byte, error)
 
 	// Free returns memory of Alloc; buf must be the slice that Alloc gave (any
-	// capacity or length, same first byte). ErrBusy while a region
-	// covers it, an invalid one too.
+	// capacity or length, same first byte). The error is ErrBusy while a valid
+	// region covers any of it; an invalid one, which nothing can reach, does not count.
 	Free(buf []byte) error
 
 	// RegisterMemory makes a region of buf[0:len(buf)], to the byte, neither

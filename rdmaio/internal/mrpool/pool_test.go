@@ -375,3 +375,38 @@ func TestLend(t *testing.T) {
 		}
 	}
 }
+
+// A buffer that is not kept goes back to the domain, although the region that stood for it, or for a reply that a handler made
+// in it, is kept for other memory.
+func TestBufferUnderIdleRegion(t *testing.T) {
+	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4})
+	r, err := p.Lend(1000, remote)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Release(&r); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Collect(&r, nil, 10); err != nil {
+		t.Error(err)
+	}
+	b, err := p.Buffer(1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = p.Register(b.Bytes[10:20], remote); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Release(&r); err != nil {
+		t.Error(err)
+	}
+	if err := p.Put(b); err != nil {
+		t.Error(err)
+	}
+	if st := p.Stats(); st.Regions != 1 || dev.Resources().AllocatedBytes != 0 {
+		t.Errorf("%+v, %d bytes allocated", st, dev.Resources().AllocatedBytes)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -292,6 +292,13 @@ func testAlloc(h *harness) {
 	h.must("register a part", err)
 	h.wantErr("free of registered memory", e.pd.Free(buf), verbs.ErrBusy)
 	h.wantErr("close of a domain in use", e.pd.Close(), verbs.ErrBusy)
+	h.must("invalidate", mr.Invalidate())
+	h.must("free of memory whose region is invalid", e.pd.Free(buf))
+	if buf, err = e.pd.Alloc(100); err != nil {
+		h.Fatalf("alloc: %v", err)
+	}
+	h.must("register other memory", mr.Reregister(buf[10:20], remoteRW))
+	h.wantErr("free of memory registered again", e.pd.Free(buf), verbs.ErrBusy)
 	h.must("deregister", mr.Deregister())
 	h.check("deregister again", mr.Deregister())
 	h.must("free", e.pd.Free(buf))

@@ -72,6 +72,16 @@ func (mr *Region) bytes() []byte {
 	return mr.bufs[0]
 }
 
+// reachable returns the memory that an access may touch: none of an invalid region, once its copies have ended.
+func (mr *Region) reachable() []byte {
+	mr.mu.Lock()
+	defer mr.mu.Unlock()
+	if u := mr.used(); !u.valid() && u.pins() == 0 {
+		return nil
+	}
+	return mr.bytes()
+}
+
 // Access implements verbs.MemoryRegion.
 func (mr *Region) Access() verbs.Access { return verbs.Access(mr.access.Load()) }
 
