@@ -22,7 +22,7 @@ type Conn struct {
 	sendCQ    verbs.CompletionQueue
 	qp        verbs.QueuePair
 	pool      *mrpool.Pool
-	memory    []*mrpool.Buffer // of Receives, and of the send buffer that is not lent
+	memory    []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
 	role      engine.Role
 	handler   Handler // of Calls received
 	shared    *shared
@@ -105,7 +105,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if cfg.Send, err = c.buffers(1, set.InlineSend); err != nil {
 		return nil, err
 	}
-	cfg.Lend = credits - 1
+	cfg.MaxBorrowed = credits - 1
 	if cfg.Recv, err = c.buffers(recvs, set.InlineRecv); err != nil {
 		return nil, err
 	}

@@ -254,7 +254,7 @@ func (c *Conn) step(events []engine.Event) {
 		c.dismiss()
 	}
 	for _, b := range f.Return {
-		c.giveBack(b)
+		c.freeSendBuffer(b)
 	}
 	for _, r := range f.Sinks {
 		c.sink(r)
@@ -274,8 +274,8 @@ func (c *Conn) step(events []engine.Event) {
 	for _, r := range f.Release {
 		c.release(r)
 	}
-	if f.Borrow > 0 {
-		c.lend(f.Borrow)
+	if f.WantBuffers > 0 {
+		c.growSendBuffers(f.WantBuffers)
 	}
 	if f.Deadline > 0 {
 		c.wake(f.Deadline)

@@ -24,7 +24,7 @@ type Buffer struct {
 	Bytes  []byte
 	Owner  any // the lender's
 
-	lent bool
+	borrowed bool
 }
 
 // sge names the first n bytes of the buffer.
@@ -53,10 +53,10 @@ type Config struct {
 	// Responder with Legacy, for RDMA_DONE (R107). They are as large as the terms may come to be, those of Send too.
 	Recv []Buffer
 
-	// Send are the buffers for what is sent that the engine has for good, at least one. Lend is how many more it may
-	// borrow while messages wait for one (Effects.Borrow).
-	Send []Buffer
-	Lend int
+	// Send are the buffers for what is sent that the engine has for good, at least one. MaxBorrowed is how many more it may
+	// borrow while messages wait for one (Effects.WantBuffers).
+	Send        []Buffer
+	MaxBorrowed int
 
 	// SendWRs is the size of the send queue.
 	SendWRs int

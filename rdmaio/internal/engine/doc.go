@@ -12,7 +12,7 @@
 // effect that passes it out: Done, Deliver, Release. Events and Effects
 // are valid during the Step that takes them, and until the next one.
 //
-// Send buffers are lent: the engine asks for one when a message would wait for nothing else (Effects.Borrow), and
+// Send buffers are borrowed: the engine asks for one when a message would wait for nothing else (Effects.WantBuffers), and
 // gives back those that nothing was sent from for a while, or all when the connection is gone (Effects.Return).
 //
 // # Order

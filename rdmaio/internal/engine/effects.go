@@ -28,8 +28,8 @@ type Effects struct {
 	Settled []any      // Event.Left of cancelled Calls: the peer uses what they offered no longer
 	Release []*Request // answered or lost: nothing of it is used any more
 
-	// Borrow is how many send buffers would be of use besides those that there are: EventBuffers is to follow, once.
-	Borrow int
+	// WantBuffers is how many send buffers would be of use besides those that there are: EventBuffers is to follow, once.
+	WantBuffers int
 
 	// Await says that completions of the send queue are wanted as they come. Otherwise they may be
 	// brought with the next Receive, or with EventTimer: before it, in the same Step.

@@ -141,7 +141,7 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.wake(e.due[0].deadline)
 	}
 	if e.sends.borrowed > 0 {
-		e.wake(e.sends.restAt)
+		e.wake(e.sends.shrinkAt)
 	}
 	return &e.eff
 }
@@ -192,9 +192,9 @@ func (e *Engine) event(ev *Event) {
 	case EventReply:
 		e.answer(ev.Request)
 	case EventBuffers:
-		e.lent(ev.Buffers)
+		e.addBuffers(ev.Buffers)
 	case EventTimer:
-		e.rest()
+		e.shrinkBuffers()
 		if e.open && e.chains.len() > 0 && e.cfg.ChainTimeout > 0 && e.chains.at(0).deadline <= e.now {
 			e.end(fmt.Errorf("%w (limit %v)", ErrTimeout, e.cfg.ChainTimeout))
 		}
@@ -261,7 +261,7 @@ func (e *Engine) end(err error) {
 	e.open, e.ended = false, err
 	e.eff.Recvs, e.eff.Sends = e.eff.Recvs[:0], e.eff.Sends[:0]
 	e.eff.Fail = err
-	e.eff.Borrow, e.eff.Deadline = 0, 0
+	e.eff.WantBuffers, e.eff.Deadline = 0, 0
 	e.abandonCalls()
 	for _, list := range []*[]*Request{&e.eff.Sinks, &e.eff.Deliver, &e.copied} { // nobody would get the answers
 		for _, r := range *list {
@@ -274,7 +274,7 @@ func (e *Engine) end(err error) {
 			e.lose(q.pop())
 		}
 	}
-	e.returnAll()
+	e.returnBuffers()
 	for e.chains.len() > 0 {
 		if c := e.chains.pop(); c.req != nil && !c.req.posted { // else it is due
 			e.lose(c.req)

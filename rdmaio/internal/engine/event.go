@@ -17,7 +17,7 @@ const (
 	EventCancel                      // Call, XID: its caller waits no longer. Left: as in Effects.Settled
 	EventSink                        // Request.Sink is set, or Err says why not
 	EventReply                       // Request.Answer is set
-	EventBuffers                     // Buffers answers Effects.Borrow
+	EventBuffers                     // Buffers answers Effects.WantBuffers
 	EventTimer                       // the time in Effects.Deadline has come
 	EventBroken                      // the queue pair is in its error state, or a post or request failed: Err; WC, if it was one of the send queue
 	EventClose                       // this side wants no more: Err

@@ -32,7 +32,7 @@ type bench struct {
 	wait bool // Effects.Await
 
 	mem      [][]byte         // of send buffers, by the offset in their elements
-	borrow   int              // Effects.Borrow, not answered
+	wanted   int              // Effects.WantBuffers, not answered
 	returned []*engine.Buffer // and no longer the engine's
 }
 
@@ -64,7 +64,7 @@ func newLending(t *testing.T, role engine.Role, calls, serves, wrs, own int) *be
 		}
 		b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)})
 	}
-	b.cfg.Lend = credits - own
+	b.cfg.MaxBorrowed = credits - own
 	b.open = make([]bool, credits)
 	b.e = engine.New(b.cfg)
 	b.step(engine.Event{Kind: engine.EventStart})
@@ -113,11 +113,11 @@ func (b *bench) step(events ...engine.Event) {
 	for _, r := range f.Release {
 		fmt.Fprintf(&b.log, "release %#x: %v\n", r.XID, r.Err)
 	}
-	if f.Borrow > 0 {
-		if b.borrow > 0 {
+	if f.WantBuffers > 0 {
+		if b.wanted > 0 {
 			b.t.Error("buffers are asked for twice")
 		}
-		b.borrow = f.Borrow
+		b.wanted = f.WantBuffers
 	}
 	for _, buf := range f.Return {
 		b.mem[buf.Offset] = nil // whoever uses it now fails
@@ -135,8 +135,8 @@ func (b *bench) step(events ...engine.Event) {
 	}
 }
 
-// lend brings n of the buffers that were asked for.
-func (b *bench) lend(n int) {
+// addBuffers brings n of the buffers that were asked for.
+func (b *bench) addBuffers(n int) {
 	b.t.Helper()
 	var list []*engine.Buffer
 	for range n {
@@ -144,7 +144,7 @@ func (b *bench) lend(n int) {
 		b.mem = append(b.mem, buf.Bytes)
 		list = append(list, buf)
 	}
-	b.borrow = 0
+	b.wanted = 0
 	b.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 

@@ -21,14 +21,14 @@ func (e *Engine) pump() {
 		switch {
 		case calls:
 			if e.stuck = !e.room(1, true); e.stuck {
-				e.borrow()
+				e.wantBuffers()
 				return
 			}
 			e.sendCall(e.waiting.pop())
 		case answers:
 			r := *e.answers.at(0)
 			if e.stuck = !e.room(r.need()); e.stuck {
-				e.borrow()
+				e.wantBuffers()
 				return
 			}
 			e.answers.pop()

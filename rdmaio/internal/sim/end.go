@@ -20,23 +20,23 @@ type end struct {
 	link *link
 	peer *end
 
-	eng     *engine.Engine
-	recv    []*region // by the number of the Receive
-	rq      []verbs.RecvWR
-	sq      []send
-	wcs     []verbs.WC
-	lastWC  time.Duration
-	moving  bool
-	reading int        // RDMA Reads in sq
-	gone    bool       // it has ended: nothing touches its memory
-	await   bool       // the engine wants completions of the send queue as they come
-	left    []verbs.WC // of those, not looked at
-	timer   time.Duration
-	lent    int // send buffers that the engine borrowed
-	regions map[uint32]*region
-	reads   map[*engine.Request][]*region // what the peer may read until it is released
-	given   map[*engine.Request][][]byte  // what a handler gave, until it is released
-	account account
+	eng      *engine.Engine
+	recv     []*region // by the number of the Receive
+	rq       []verbs.RecvWR
+	sq       []send
+	wcs      []verbs.WC
+	lastWC   time.Duration
+	moving   bool
+	reading  int        // RDMA Reads in sq
+	gone     bool       // it has ended: nothing touches its memory
+	await    bool       // the engine wants completions of the send queue as they come
+	left     []verbs.WC // of those, not looked at
+	timer    time.Duration
+	borrowed int // send buffers that the engine borrowed
+	regions  map[uint32]*region
+	reads    map[*engine.Request][]*region // what the peer may read until it is released
+	given    map[*engine.Request][][]byte  // what a handler gave, until it is released
+	account  account
 
 	requests map[*engine.Request]bool // not given back; true: a handler has it
 	faults   uint64                   // that the engine found
@@ -81,7 +81,7 @@ func (w *world) newEnd(l *link, i int) *end {
 		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
 	}
 	cfg.Send = []engine.Buffer{*e.buffer()}
-	cfg.Lend = calls + serves - 1
+	cfg.MaxBorrowed = calls + serves - 1
 	recvs := calls + serves
 	if d.follows[1] && i == 1 {
 		recvs += serves // for RDMA_DONE
@@ -116,10 +116,10 @@ func (e *end) step(events ...engine.Event) {
 	}
 	for _, b := range f.Return {
 		copy(b.Bytes, poisoned(len(b.Bytes))) // whatever is sent from it now is seen
-		e.lent--
+		e.borrowed--
 	}
-	if n := f.Borrow; n > 0 {
-		e.w.after(e.w.soon(), e.name+" gets send buffers", func() { e.lend(n) })
+	if n := f.WantBuffers; n > 0 {
+		e.w.after(e.w.soon(), e.name+" gets send buffers", func() { e.growSendBuffers(n) })
 	}
 	for _, q := range f.Sinks {
 		e.requests[q] = false
@@ -189,13 +189,13 @@ func (e *end) buffer() *engine.Buffer {
 	return &engine.Buffer{MR: r, Bytes: r.bytes}
 }
 
-// lend gives the engine send buffers, as many as there is memory for.
-func (e *end) lend(n int) {
+// growSendBuffers gives the engine send buffers, as many as there is memory for.
+func (e *end) growSendBuffers(n int) {
 	var list []*engine.Buffer
 	for ; n > 0 && !e.w.chance(NoMemory); n-- {
 		list = append(list, e.buffer())
 	}
-	e.lent += len(list)
+	e.borrowed += len(list)
 	e.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 

@@ -238,8 +238,8 @@ func (w *world) verdict() {
 		if n := len(e.given); n > 0 {
 			w.fail("%s keeps the memory of %d replies", e.name, n)
 		}
-		if e.lent != 0 {
-			w.fail("%s keeps %d send buffers", e.name, e.lent)
+		if e.borrowed != 0 {
+			w.fail("%s keeps %d send buffers", e.name, e.borrowed)
 		}
 		for _, r := range e.regions {
 			if r.live {

@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// restTime is how long a borrowed send buffer is kept that nothing was sent from.
-const restTime = time.Second
+// shrinkInterval is how long a borrowed send buffer is kept that nothing was sent from.
+const shrinkInterval = time.Second
 
 // sendBuffers are those that messages are encoded into. A connection has as many as messages were out at
 // a time lately: what is more than its own it borrows, and gives back.
@@ -11,10 +11,10 @@ type sendBuffers struct {
 	free     []*Buffer // used last at the end
 	own      int       // never given back
 	borrowed int
-	asked    bool          // Effects.Borrow was set, and not answered
+	asked    bool          // Effects.WantBuffers was set, and not answered
 	dry      bool          // there was no memory to borrow, and nothing has come back since
-	most     int           // in use at a time, since rested
-	restAt   time.Duration // when what was not in use goes back
+	most     int           // in use at a time, since shrinkBuffers ran last
+	shrinkAt time.Duration // when what was not in use goes back
 }
 
 // used is how many buffers have a message that is out.
@@ -35,19 +35,19 @@ func (s *sendBuffers) put(b *Buffer) {
 	s.dry = false
 }
 
-// borrow asks for buffers, as many as there are messages that wait for nothing else.
-func (e *Engine) borrow() {
+// wantBuffers asks for buffers, as many as there are messages that wait for nothing else.
+func (e *Engine) wantBuffers() {
 	s := &e.sends
-	if len(s.free) > 0 || s.asked || s.dry || s.borrowed == e.cfg.Lend {
+	if len(s.free) > 0 || s.asked || s.dry || s.borrowed == e.cfg.MaxBorrowed {
 		return
 	}
 	s.asked = true
 	wait := e.answers.len() + min(e.waiting.len(), e.credit.Granted()-e.credit.InFlight())
-	e.eff.Borrow = min(wait, e.cfg.Lend-s.borrowed)
+	e.eff.WantBuffers = min(wait, e.cfg.MaxBorrowed-s.borrowed)
 }
 
-// lent takes what EventBuffers brings. Without memory a message waits for a buffer that is in use; there is one, or it would not wait.
-func (e *Engine) lent(list []*Buffer) {
+// addBuffers takes what EventBuffers brings. Without memory a message waits for a buffer that is in use; there is one, or it would not wait.
+func (e *Engine) addBuffers(list []*Buffer) {
 	s := &e.sends
 	s.asked = false
 	if !e.open {
@@ -55,25 +55,25 @@ func (e *Engine) lent(list []*Buffer) {
 		return
 	}
 	if s.dry = len(list) == 0 && len(s.free) == 0; s.borrowed == 0 {
-		s.restAt = e.now + restTime
+		s.shrinkAt = e.now + shrinkInterval
 	}
 	for _, b := range list {
-		b.lent = true
+		b.borrowed = true
 		s.free = append(s.free, b)
 	}
 	s.borrowed += len(list)
 }
 
-// rest gives back what was not needed at any time since it did so last.
-func (e *Engine) rest() {
+// shrinkBuffers gives back what was not needed at any time since it did so last.
+func (e *Engine) shrinkBuffers() {
 	s := &e.sends
-	if s.borrowed == 0 || e.now < s.restAt {
+	if s.borrowed == 0 || e.now < s.shrinkAt {
 		return
 	}
 	spare := s.own + s.borrowed - max(s.own, s.most)
 	kept := s.free[:0]
 	for _, b := range s.free {
-		if b.lent && spare > 0 {
+		if b.borrowed && spare > 0 {
 			spare--
 			s.borrowed--
 			e.eff.Return = append(e.eff.Return, b)
@@ -83,11 +83,11 @@ func (e *Engine) rest() {
 	}
 	clear(s.free[len(kept):])
 	s.free = kept
-	s.most, s.restAt = s.used(), e.now+restTime
+	s.most, s.shrinkAt = s.used(), e.now+shrinkInterval
 }
 
-// returnAll gives all borrowed buffers back when the connection is gone.
-func (e *Engine) returnAll() {
+// returnBuffers gives all borrowed buffers back when the connection is gone.
+func (e *Engine) returnBuffers() {
 	all := e.sends.free
 	for i := range e.chains.len() {
 		if b := e.chains.at(i).buf; b != nil {
@@ -95,7 +95,7 @@ func (e *Engine) returnAll() {
 		}
 	}
 	for _, b := range all {
-		if b.lent {
+		if b.borrowed {
 			e.eff.Return = append(e.eff.Return, b)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 func granted(t *testing.T) *bench {
 	b := newLending(t, engine.Requester, 8, 0, 64, 1)
 	b.call(call(1))
-	if b.borrow != 0 {
-		t.Fatalf("%d buffers asked for with one that is free", b.borrow)
+	if b.wanted != 0 {
+		t.Fatalf("%d buffers asked for with one that is free", b.wanted)
 	}
 	b.receive(0, reply(t, 1, 8))
 	b.complete()
@@ -30,20 +30,20 @@ func TestBorrow(t *testing.T) {
 		}
 	}
 	burst(10, 10)
-	if len(b.sent) != 2 || b.borrow != 1 {
-		t.Fatalf("%d sent, %d asked for, want the second Call out and one buffer for the third", len(b.sent), b.borrow)
+	if len(b.sent) != 2 || b.wanted != 1 {
+		t.Fatalf("%d sent, %d asked for, want the second Call out and one buffer for the third", len(b.sent), b.wanted)
 	}
-	b.lend(1)
-	if len(b.sent) != 3 || b.borrow != 6 {
-		t.Fatalf("%d sent, %d asked for, want 6: there are 8 credits", len(b.sent), b.borrow)
+	b.addBuffers(1)
+	if len(b.sent) != 3 || b.wanted != 6 {
+		t.Fatalf("%d sent, %d asked for, want 6: there are 8 credits", len(b.sent), b.wanted)
 	}
-	b.lend(2) // there is no more memory
-	if len(b.sent) != 5 || b.borrow != 4 {
-		t.Fatalf("%d sent, %d asked for", len(b.sent), b.borrow)
+	b.addBuffers(2) // there is no more memory
+	if len(b.sent) != 5 || b.wanted != 4 {
+		t.Fatalf("%d sent, %d asked for", len(b.sent), b.wanted)
 	}
-	b.lend(4)
-	if len(b.sent) != 9 || b.borrow != 0 {
-		t.Fatalf("%d sent, %d asked for with all credits in use", len(b.sent), b.borrow)
+	b.addBuffers(4)
+	if len(b.sent) != 9 || b.wanted != 0 {
+		t.Fatalf("%d sent, %d asked for with all credits in use", len(b.sent), b.wanted)
 	}
 	for x := range uint32(8) {
 		b.receive(int(x), reply(t, 10+x, 8))
@@ -79,8 +79,8 @@ func TestBorrow(t *testing.T) {
 		t.Errorf("%d given back, deadline %v: want all that were borrowed, and none", len(b.returned), b.at)
 	}
 	burst(30, 8) // and so on
-	for b.borrow > 0 {
-		b.lend(b.borrow)
+	for b.wanted > 0 {
+		b.addBuffers(b.wanted)
 	}
 	if len(b.sent) != 1+10+3+8 {
 		t.Errorf("%d sent", len(b.sent))
@@ -92,16 +92,16 @@ func TestBorrowNothing(t *testing.T) {
 	b := granted(t)
 	b.call(call(2))
 	b.call(call(3))
-	b.lend(0)
+	b.addBuffers(0)
 	b.call(call(4))
-	if len(b.sent) != 2 || b.borrow != 0 {
-		t.Fatalf("%d sent, %d asked for of one who has none", len(b.sent), b.borrow)
+	if len(b.sent) != 2 || b.wanted != 0 {
+		t.Fatalf("%d sent, %d asked for of one who has none", len(b.sent), b.wanted)
 	}
 	b.complete()
-	if len(b.sent) != 3 || b.borrow != 1 {
-		t.Fatalf("%d sent, %d asked for", len(b.sent), b.borrow)
+	if len(b.sent) != 3 || b.wanted != 1 {
+		t.Fatalf("%d sent, %d asked for", len(b.sent), b.wanted)
 	}
-	b.lend(0)
+	b.addBuffers(0)
 	b.complete()
 	if len(b.sent) != 4 {
 		t.Fatalf("%d sent", len(b.sent))
@@ -114,19 +114,19 @@ func TestBorrowEnd(t *testing.T) {
 	for x := range uint32(5) {
 		b.call(call(2 + x))
 	}
-	b.lend(1)
-	b.lend(1)
+	b.addBuffers(1)
+	b.addBuffers(1)
 	b.receive(0, reply(t, 2, 8))
 	b.complete() // one of them is free
 	b.call(call(7))
-	if b.borrow == 0 {
+	if b.wanted == 0 {
 		t.Fatal("none asked for")
 	}
 	b.step(engine.Event{Kind: engine.EventBroken, Err: errors.New("the end")})
 	if len(b.returned) != 2 {
 		t.Errorf("%d given back, want 2", len(b.returned))
 	}
-	b.lend(2)
+	b.addBuffers(2)
 	if len(b.returned) != 4 || b.at != 0 {
 		t.Errorf("%d given back, deadline %v: want 4, none", len(b.returned), b.at)
 	}

@@ -5,9 +5,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
-// lend gives the engine n send buffers, or as many as there is memory for: messages
-// wait for those that are in use then.
-func (c *Conn) lend(n int) {
+// growSendBuffers passes n more send buffers to the engine, fewer if the provider has no memory for them. Messages
+// that get none wait until one that is in use becomes free.
+func (c *Conn) growSendBuffers(n int) {
 	var list []*engine.Buffer
 	for range n {
 		b, err := c.pool.Buffer(c.set.InlineSend)
@@ -20,8 +20,9 @@ func (c *Conn) lend(n int) {
 	c.post(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
-// giveBack frees a send buffer: others may need the memory more than this connection.
-func (c *Conn) giveBack(b *engine.Buffer) {
+// freeSendBuffer frees a send buffer that the engine returned. The pool does not keep it, because other connections
+// may need the memory more.
+func (c *Conn) freeSendBuffer(b *engine.Buffer) {
 	if err := c.pool.Discard(b.Owner.(*mrpool.Buffer)); err != nil {
 		c.post(engine.Event{Kind: engine.EventClose, Err: err})
 	}
