@@ -46,13 +46,13 @@ var engineMutants = []mutant{
 	{"RDMA Reads are not limited", assembleFile, "if e.terms.Reads > 0 {", "if false {", engineTests},
 
 	// Both directions, and the draft's legacy.
-	{"one direction overtakes the other", postFile, ".turn < (*e.answers.at(0)).turn", ".turn > (*e.answers.at(0)).turn", engineTests},
+	{"one direction overtakes the other", postFile, ".ticket < (*e.answers.at(0)).ticket", ".ticket > (*e.answers.at(0)).ticket", engineTests},
 	{"keys of reverse Calls are ended", responderFile, "if e.terms.RemoteInvalidate && !reverse {", "if e.terms.RemoteInvalidate {", engineTests},
 	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "if !c.ready.Load() {", "if c.set.calls < 0 {", ioTests},
 	{"memory is given back before RDMA_DONE", postFile, "	case c.req.posted:", "	case c.req.posted && c.pull:", engineTests},
 	{"RDMA_DONE keeps its credit", postFile, "		e.credit.Ended()\n		e.eff.Release", "		e.eff.Release", engineTests},
 	{"nobody waits for RDMA_DONE in vain", engineFile, "e.due[0].deadline <= e.now", "e.due[0].deadline < 0", engineTests},
-	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.due)+e.lined() < e.spare()", "len(e.due)+e.lined() >= 0", engineTests},
+	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.due)+e.deferredQueued() < e.spare()", "len(e.due)+e.deferredQueued() >= 0", engineTests},
 	{"padding is not told", legacyFile, "	r.Padding = Padding{p.Align, p.Threshold, start}\n", "	_ = start\n", engineTests},
 	{"padding of any alignment is taken", legacyFile, "p.Align&(p.Align-1) != 0 || ", "", engineTests},
 

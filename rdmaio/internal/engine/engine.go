@@ -40,16 +40,16 @@ type Engine struct {
 	ours, theirs *Flow
 
 	// The send queue.
-	sends   sendBuffers
-	sqUsed  int
-	turn    uint64 // given to who waits for room
-	seq     uint64
-	chains  queue[chain] // posted, oldest first
-	last    int          // of Effects.Sends, the last of a chain whose end nobody waits for; or none
-	awaited int          // chains that somebody waits for
-	stuck   bool         // something waits for room
-	recvSGL []verbs.SGE  // one for each Receive
-	sges    []verbs.SGE  // of Effects.Sends
+	sends      sendBuffers
+	sqUsed     int
+	lastTicket uint64 // the last one given out
+	seq        uint64
+	chains     queue[chain] // posted, oldest first
+	last       int          // of Effects.Sends, the last of a chain whose end nobody waits for; or none
+	awaited    int          // chains that somebody waits for
+	stuck      bool         // something waits for room
+	recvSGL    []verbs.SGE  // one for each Receive
+	sges       []verbs.SGE  // of Effects.Sends
 
 	// For our Calls. XIDs of the peer's have no table: they are another space by construction (R268).
 	credit  credit.Requester

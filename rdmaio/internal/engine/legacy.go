@@ -122,7 +122,7 @@ func (e *Engine) hold(r *Request) {
 
 // lend lets answers that are held back go while there is room for their RDMA_DONE.
 func (e *Engine) lend() {
-	for e.held.len() > 0 && len(e.due)+e.lined() < e.spare() {
+	for e.held.len() > 0 && len(e.due)+e.deferredQueued() < e.spare() {
 		r := e.held.pop()
 		e.shape(r)
 		e.wait(r)
@@ -132,8 +132,8 @@ func (e *Engine) lend() {
 // spare is how many Receives there are for RDMA_DONE.
 func (e *Engine) spare() int { return len(e.cfg.Recv) - e.cfg.Calls - e.cfg.Serves }
 
-// lined is how many answers with read chunks are in the line.
-func (e *Engine) lined() (n int) {
+// deferredQueued is how many answers with read chunks wait for send queue entries.
+func (e *Engine) deferredQueued() (n int) {
 	for i := range e.answers.len() {
 		if r := *e.answers.at(i); len(r.Answer.Reads) > 0 {
 			n++

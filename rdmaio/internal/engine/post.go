@@ -16,7 +16,7 @@ func (e *Engine) pump() {
 	for e.open {
 		calls, answers := e.waiting.len() > 0 && e.credit.Free(), e.answers.len() > 0
 		if calls && answers {
-			calls = (*e.waiting.at(0)).turn < (*e.answers.at(0)).turn
+			calls = (*e.waiting.at(0)).ticket < (*e.answers.at(0)).ticket
 		}
 		switch {
 		case calls:
@@ -46,15 +46,15 @@ func (e *Engine) pump() {
 	}
 }
 
-// line gives the next place in the line.
-func (e *Engine) line() uint64 {
-	e.turn++
-	return e.turn
+// nextTicket returns the next place in the queue for send queue entries.
+func (e *Engine) nextTicket() uint64 {
+	e.lastTicket++
+	return e.lastTicket
 }
 
-// wait puts a request in the line.
+// wait queues a request for send queue entries.
 func (e *Engine) wait(r *Request) {
-	r.turn = e.line()
+	r.ticket = e.nextTicket()
 	e.answers.push(r)
 }
 

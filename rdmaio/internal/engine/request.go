@@ -37,10 +37,10 @@ type Request struct {
 	// Refused is, with Release, why a Call was answered by RDMA_ERROR that was not delivered.
 	Refused error
 
-	hdr  header.Message
-	plan chunk.Plan
-	recv int    // its Receive, until that is posted again
-	turn uint64 // its place in the line for the send queue
+	hdr    header.Message
+	plan   chunk.Plan
+	recv   int    // its Receive, until that is posted again
+	ticket uint64 // its place in the queue for send queue entries
 
 	// With Config.Legacy.
 	reply     *pending      // it is no Call but a Reply to ours, with read chunks, and then RDMA_DONE

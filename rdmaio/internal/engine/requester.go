@@ -15,14 +15,14 @@ import (
 // pending is a Call that has not ended as far as the peer is concerned. It outlives a
 // Call that was cancelled: its credit is the peer's until the Reply (R135).
 type pending struct {
-	xid  uint32
-	call *Call         // nil once cancelled
-	at   time.Duration // when it came
-	sent bool
-	got  bool     // its Reply came, and what that has by read chunk is being read
-	turn uint64   // its place in the line for the send queue
-	left any      // of a cancelled Call, for Effects.Settled
-	keys []uint32 // that a cancelled Call had offered, where its Reply may end one
+	xid    uint32
+	call   *Call         // nil once cancelled
+	at     time.Duration // when it came
+	sent   bool
+	got    bool     // its Reply came, and what that has by read chunk is being read
+	ticket uint64   // its place in the queue for send queue entries
+	left   any      // of a cancelled Call, for Effects.Settled
+	keys   []uint32 // that a cancelled Call had offered, where its Reply may end one
 }
 
 // offered reports whether the peer was given this key for the Call.
@@ -51,7 +51,7 @@ func (e *Engine) call(c *Call) {
 	} else {
 		p = new(pending)
 	}
-	*p = pending{xid: c.XID, call: c, at: e.now, turn: e.line()}
+	*p = pending{xid: c.XID, call: c, at: e.now, ticket: e.nextTicket()}
 	e.table[c.XID] = p
 	e.waiting.push(p)
 }
