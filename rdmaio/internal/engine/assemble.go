@@ -72,7 +72,7 @@ func (r *Request) part(p *chunk.Piece) (at, end int) {
 func (e *Engine) admit() {
 	for e.pulls.len() > 0 && !e.terms.ReadsUnknown {
 		r := *e.pulls.at(0)
-		if f := e.readable(r); f != nil { // the terms have changed since it came
+		if f := e.checkReadDepth(r); f != nil { // the terms have changed since it came
 			r := e.pulls.pop()
 			r.pulling = false
 			e.unreadable(r, f)

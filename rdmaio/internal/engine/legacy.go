@@ -32,11 +32,11 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 	return nil
 }
 
-// reads reports whether Replies to our Calls may have read chunks.
-func (e *Engine) reads() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
+// legacyReplies reports whether Replies to our Calls may have read chunks.
+func (e *Engine) legacyReplies() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
 
-// wholes reports whether a whole message by read chunk with the XID of a Call of ours is the Reply to it.
-func (e *Engine) wholes() bool { return e.reads() && !e.cfg.ReverseChunks }
+// replyByReadChunk reports whether a message that comes whole by read chunk, with the XID of one of our Calls, is its Reply.
+func (e *Engine) replyByReadChunk() bool { return e.legacyReplies() && !e.cfg.ReverseChunks }
 
 // fetch takes a Reply with read chunks to the Call p. It goes the way of a Call with read chunks, and then
 // is the RDMA_DONE that the peer waits for, whether it could be used or not. Until that
@@ -57,7 +57,7 @@ func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
 		f = r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
 	}
 	if f == nil {
-		f = e.readable(r)
+		f = e.checkReadDepth(r)
 	}
 	if f != nil {
 		e.fetched(r, f)

@@ -88,7 +88,7 @@ func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
 		return done
 	case m.Kind == header.KindDone: // RFC 8166 §4.2.4
 		return nothing
-	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && e.wholes() && e.outstanding(m.XID):
+	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && e.replyByReadChunk() && e.outstanding(m.XID):
 		return answer // a whole Reply by read chunk: nobody else has a use for one
 	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && m.Reads[0].Position == 0:
 		return call

@@ -129,7 +129,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 	switch {
 	case f != nil:
 	case m.Kind == header.KindError, m.Kind == header.KindMsg && typed && typ == header.Reply,
-		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.wholes(),
+		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.replyByReadChunk(),
 		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:
 		e.credit.Grant(m.Credit)
 	}
@@ -137,7 +137,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 		e.stats.Dropped++
 		return false
 	}
-	if f == nil && m.Kind != header.KindError && len(m.Reads) > 0 && e.reads() {
+	if f == nil && m.Kind != header.KindError && len(m.Reads) > 0 && e.legacyReplies() {
 		return e.fetch(r, i, p, key)
 	}
 	c := p.call

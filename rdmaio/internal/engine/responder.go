@@ -77,13 +77,13 @@ func (e *Engine) accept(r *Request) *header.Fault {
 	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
 	r.Lists = r.hdr.Lists
 	if f == nil {
-		f = e.readable(r)
+		f = e.checkReadDepth(r)
 	}
 	return f
 }
 
-// readable refuses RDMA Reads where none were agreed on (R297, T124).
-func (e *Engine) readable(r *Request) *header.Fault {
+// checkReadDepth refuses RDMA Reads where none were agreed on (R297, T124).
+func (e *Engine) checkReadDepth(r *Request) *header.Fault {
 	if r.plan.Reads > 0 && e.terms.Reads < 0 {
 		return &header.Fault{Code: header.FaultNoReads, Found: uint64(r.plan.Reads)}
 	}
