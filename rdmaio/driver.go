@@ -256,8 +256,8 @@ func (c *Conn) step(events []engine.Event) {
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)
 	}
-	for _, r := range f.Sinks {
-		c.sink(r)
+	for _, r := range f.Assemble {
+		c.queueAssembly(r)
 	}
 	if c.chunks.asks { // more was delivered, maybe
 		c.grantWaiting()

@@ -71,9 +71,9 @@ type chunkMemory struct {
 	asks    bool            // the growing Call waits for more
 }
 
-// sink gives a Call with chunks memory to be assembled in, or lets it wait. The Call keeps its Receive meanwhile, so that
+// queueAssembly gives a Call with chunks memory to be assembled in, or lets it wait. The Call keeps its Receive meanwhile, so that
 // a peer that wants too much at a time slows down only itself (R309).
-func (c *Conn) sink(q *engine.Request) {
+func (c *Conn) queueAssembly(q *engine.Request) {
 	m := &c.chunks
 	fits := c.fits(q)
 	switch {
@@ -95,7 +95,7 @@ func (c *Conn) sink(q *engine.Request) {
 // another client is not refused because of them (R309).
 func (c *Conn) fits(q *engine.Request) bool {
 	m := &c.chunks
-	return m.used == 0 || m.used+q.SinkSize <= min(c.set.MaxConnMemory, c.shared.memory.left())
+	return m.used == 0 || m.used+q.AssemblySize <= min(c.set.MaxConnMemory, c.shared.memory.left())
 }
 
 // grantWaiting gives memory to the growing Call and to those that wait, in their order, as far as there is enough now.
@@ -111,11 +111,11 @@ func (c *Conn) grantWaiting() {
 		}
 		q := m.growing
 		n := c.allowed(q)
-		if n < min(q.SinkSize, q.SinkFilled+freeMemory) {
+		if n < min(q.AssemblySize, q.AssemblyFilled+freeMemory) {
 			return // not worth a round trip: what is on its way allows more
 		}
 		m.asks = false
-		if n == q.SinkSize {
+		if n == q.AssemblySize {
 			m.growing = nil
 		}
 		c.grant(q, n)
@@ -125,21 +125,21 @@ func (c *Conn) grantWaiting() {
 // allowed is how many bytes the growing Call may have by what the peer has delivered.
 func (c *Conn) allowed(q *engine.Request) int {
 	more := freeMemory + perDelivered*int64(c.engine.Delivered()) - int64(c.chunks.used)
-	return int(min(int64(q.SinkSize), int64(q.SinkFilled)+more))
+	return int(min(int64(q.AssemblySize), int64(q.AssemblyFilled)+more))
 }
 
 // grant gives a Call n bytes of memory, and moves there what it has.
 func (c *Conn) grant(q *engine.Request, n int) {
-	ev := engine.Event{Kind: engine.EventSink, Request: q}
+	ev := engine.Event{Kind: engine.EventAssembly, Request: q}
 	r, _ := q.Owner.(*Request)
 	have := 0
 	if r != nil {
-		have = r.assembly
+		have = r.assemblyBytes
 	}
 	if !c.shared.memory.take(n - have) {
 		c.hit(LimitMaxMemory)
-		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.SinkSize, c.set.MaxMemory)
-	} else if b, err := c.pool.Buffer(q.SinkLead + n); err != nil {
+		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.AssemblySize, c.set.MaxMemory)
+	} else if b, err := c.pool.Buffer(q.AssemblyLead + n); err != nil {
 		c.shared.memory.give(n - have)
 		ev.Err = err
 	} else {
@@ -148,11 +148,11 @@ func (c *Conn) grant(q *engine.Request, n int) {
 			r = &Request{conn: c, req: q}
 			q.Owner = r
 		} else {
-			copy(b.Bytes[q.SinkLead:], q.Sink.Bytes[:q.SinkFilled])
-			ev.Err = c.pool.Discard(r.sink)
+			copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])
+			ev.Err = c.pool.Discard(r.assembly)
 		}
-		r.sink, r.assembly = b, n
-		q.Sink = engine.Buffer{MR: b.MR, Offset: q.SinkLead, Bytes: b.Bytes[q.SinkLead:]}
+		r.assembly, r.assemblyBytes = b, n
+		q.Assembly = engine.Buffer{MR: b.MR, Offset: q.AssemblyLead, Bytes: b.Bytes[q.AssemblyLead:]}
 	}
 	if ev.Err != nil {
 		if c.chunks.growing == q {
@@ -177,7 +177,7 @@ func (c *Conn) failWaiting(why error) {
 		m.waiting = append(m.waiting, m.growing)
 	}
 	for _, q := range m.waiting {
-		c.post(engine.Event{Kind: engine.EventSink, Request: q, Err: why})
+		c.post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})
 	}
 	m.waiting, m.growing, m.asks = nil, nil, false
 }

@@ -49,19 +49,19 @@ type Request struct {
 	// Padding is that of Message, if the client sent it with any (Config.Legacy).
 	Padding Padding
 
-	conn     *Conn
-	req      *engine.Request
-	sink     *mrpool.Buffer // of Message, if it had chunks
-	assembly int            // bytes of it that count
-	long     *mrpool.Buffer // of a reply that had to be put together
-	regions  []mrpool.Region
-	answered atomic.Bool
-	held     bool // by a handler
-	handler  Handler
-	done     func(error)
-	tap      func(*Message) // sees the answer before it goes; nil: none comes
-	watch    *ServeEnd      // nil: nobody is told
-	failed   error          // why another answer than the handler's is sent
+	conn          *Conn
+	req           *engine.Request
+	assembly      *mrpool.Buffer // of Message, if it had chunks
+	assemblyBytes int            // of it, as chunkMemory counts them
+	long          *mrpool.Buffer // of a reply that had to be put together
+	regions       []mrpool.Region
+	answered      atomic.Bool
+	held          bool // by a handler
+	handler       Handler
+	done          func(error)
+	tap           func(*Message) // sees the answer before it goes; nil: none comes
+	watch         *ServeEnd      // nil: nobody is told
+	failed        error          // why another answer than the handler's is sent
 }
 
 // Conn is the connection that the Call came on: Calls in the other direction can be made there.
@@ -287,7 +287,7 @@ func (c *Conn) release(q *engine.Request) {
 			c.post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
-	for _, b := range []*mrpool.Buffer{r.sink, r.long} {
+	for _, b := range []*mrpool.Buffer{r.assembly, r.long} {
 		if b == nil {
 			continue
 		}
@@ -295,14 +295,14 @@ func (c *Conn) release(q *engine.Request) {
 			c.post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
-	if r.sink != nil {
-		c.returned(r.assembly)
+	if r.assembly != nil {
+		c.returned(r.assemblyBytes)
 	}
 	err := r.failed
 	if err == nil {
 		err = q.Err
 	}
-	r.req, r.Message, r.Placed, r.regions, r.sink, r.long = nil, nil, nil, nil, nil, nil
+	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
 	if r.held {
 		if r.watch != nil {
 			r.watch.over(err)

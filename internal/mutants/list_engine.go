@@ -65,7 +65,7 @@ var engineMutants = []mutant{
 	{"nobody waits for RDMA Reads to be over", engineFile, "(e.awaited > 0 || e.stuck ||", "(e.stuck ||", engineTests},
 	{"nobody waits for room in the send queue", engineFile, "(e.awaited > 0 || e.stuck ||", "(e.awaited > 0 ||", engineTests},
 	{"a lost connection keeps its send buffers", engineFile, "	e.returnBuffers()\n", "", engineTests},
-	{"the pads of a message are what was there", assembleFile, "			clear(r.Sink.Bytes[at:end]) // R314\n", "", engineTests},
+	{"the pads of a message are what was there", assembleFile, "			clear(r.Assembly.Bytes[at:end]) // R314\n", "", engineTests},
 	{"a lost request is not given back", engineFile, "	for _, q := range []*queue[*Request]{&e.answers, &e.pulls} {", "	for _, q := range []*queue[*Request]{&e.pulls} {", engineTests},
 	{"posted work may take for ever", engineFile, "e.chains.at(0).deadline <= e.now", "e.chains.at(0).deadline < 0", engineTests},
 	{"refusals without end", responderFile, "e.refusals.n > e.cfg.MaxErrors {", "e.refusals.n > 1<<30 {", ioTests},

@@ -56,8 +56,8 @@ var rdmaioMutants = []mutant{
 
 	// Memory of Calls, and of those that were cancelled.
 	{"only one Call that waits for memory is let go", "rdmaio/limit.go", "			m.growing = nil\n		}\n		c.grant(q, n)\n", "			m.growing = nil\n		}\n		c.grant(q, n)\n		return\n", ioTests},
-	{"memory of Calls is taken at once", "rdmaio/limit.go", "	return int(min(int64(q.SinkSize), int64(q.SinkFilled)+more))\n", "	return q.SinkSize + int(min(more, 0))*0\n", ioTests},
-	{"a longer buffer begins empty", "rdmaio/limit.go", "			copy(b.Bytes[q.SinkLead:], q.Sink.Bytes[:q.SinkFilled])\n", "", ioTests},
+	{"memory of Calls is taken at once", "rdmaio/limit.go", "	return int(min(int64(q.AssemblySize), int64(q.AssemblyFilled)+more))\n", "	return q.AssemblySize + int(min(more, 0))*0\n", ioTests},
+	{"a longer buffer begins empty", "rdmaio/limit.go", "			copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])\n", "", ioTests},
 	{"keys of a cancelled Call end at once", "rdmaio/call.go", "	if e.Abandoned {\n", "	if e.Abandoned && e.XID == 0 {\n", ioTests},
 	{"data of a cancelled Call is lost", poolFile, "		p.copy(b.Bytes, buf)\n	}\n	if err := d.Redirect", "		_ = buf\n	}\n	if err := d.Redirect", ioTests},
 	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "	c.abandoned.most = abandonedBytes\n", "", ioTests},

@@ -6,9 +6,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// sink takes the memory for a Call with chunks: inline bytes and pads go to
+// assemble takes the memory for a Call with chunks: inline bytes and pads go to
 // their places now, the rest by RDMA Read.
-func (e *Engine) sink(r *Request, err error) {
+func (e *Engine) assemble(r *Request, err error) {
 	switch {
 	case !e.open:
 		e.lose(r)
@@ -29,14 +29,14 @@ func (e *Engine) sink(r *Request, err error) {
 		case at >= end:
 		case p.Source == chunk.FromInline:
 			from := p.From + at - p.At
-			copy(r.Sink.Bytes[at:end], r.hdr.Payload[from:from+end-at])
+			copy(r.Assembly.Bytes[at:end], r.hdr.Payload[from:from+end-at])
 		case p.Source == chunk.FromPad:
-			clear(r.Sink.Bytes[at:end]) // R314
+			clear(r.Assembly.Bytes[at:end]) // R314
 		default:
 			r.reads++
 		}
 	}
-	if r.reply != nil && r.sinkEnd() == r.SinkSize { // no answer to come for which it would wait
+	if r.reply != nil && r.assemblyEnd() == r.AssemblySize { // no answer to come for which it would wait
 		e.postRecv(r.recv)
 		r.recv = none
 	}
@@ -60,12 +60,12 @@ func (e *Engine) unreadable(r *Request, f *header.Fault) {
 	e.refuse(r, header.ErrChunk)
 }
 
-// sinkEnd is how many bytes of the message Sink takes.
-func (r *Request) sinkEnd() int { return min(len(r.Sink.Bytes), r.SinkSize) }
+// assemblyEnd is how many bytes of the message Assembly takes.
+func (r *Request) assemblyEnd() int { return min(len(r.Assembly.Bytes), r.AssemblySize) }
 
-// part returns the range of the message that a piece fills of Sink now; it is empty if at >= end.
+// part returns the range of the message that a piece fills of Assembly now; it is empty if at >= end.
 func (r *Request) part(p *chunk.Piece) (at, end int) {
-	return max(p.At, r.SinkFilled), min(p.At+p.Len, r.sinkEnd())
+	return max(p.At, r.AssemblyFilled), min(p.At+p.Len, r.assemblyEnd())
 }
 
 // admit lets Calls have their RDMA Reads, as many at a time as were agreed on (R137, R297).
@@ -110,7 +110,7 @@ func (e *Engine) pull(r *Request) {
 		if left--; left == 0 {
 			wr.Flags = verbs.SendSignaled
 		}
-		e.add(wr, verbs.SGE{MR: r.Sink.MR, Offset: r.Sink.Offset + at, Length: end - at})
+		e.add(wr, verbs.SGE{MR: r.Assembly.MR, Offset: r.Assembly.Offset + at, Length: end - at})
 		r.batchSize += end - at
 	}
 	r.unread -= r.batch
@@ -132,13 +132,13 @@ func (e *Engine) read(r *Request) {
 	}
 }
 
-// filled goes on when Sink is full, and asks for a longer one if that is not the whole message.
+// filled goes on when Assembly is full, and asks for a longer one if that is not the whole message.
 func (e *Engine) filled(r *Request) {
-	if r.SinkFilled = r.sinkEnd(); r.SinkFilled < r.SinkSize {
-		e.eff.Sinks = append(e.eff.Sinks, r)
+	if r.AssemblyFilled = r.assemblyEnd(); r.AssemblyFilled < r.AssemblySize {
+		e.eff.Assemble = append(e.eff.Assemble, r)
 		return
 	}
-	r.Message, r.Placed = r.Sink.Bytes[:r.plan.Size:r.plan.Size], r.plan.Placed
+	r.Message, r.Placed = r.Assembly.Bytes[:r.plan.Size:r.plan.Size], r.plan.Placed
 	e.complete(r)
 }
 

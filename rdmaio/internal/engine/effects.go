@@ -22,11 +22,11 @@ type Effects struct {
 
 	Return []*Buffer // borrowed, no longer needed
 
-	Sinks   []*Request // give each memory: Sink of SinkSize bytes or fewer, and EventSink
-	Deliver []*Request // run the handler; EventReply is to follow, once
-	Done    []*Call    // ended: the caller may go on
-	Settled []any      // Event.Left of cancelled Calls: the peer uses what they offered no longer
-	Release []*Request // answered or lost: nothing of it is used any more
+	Assemble []*Request // give each memory: Assembly of AssemblySize bytes or fewer, and EventAssembly
+	Deliver  []*Request // run the handler; EventReply is to follow, once
+	Done     []*Call    // ended: the caller may go on
+	Settled  []any      // Event.Left of cancelled Calls: the peer uses what they offered no longer
+	Release  []*Request // answered or lost: nothing of it is used any more
 
 	// WantBuffers is how many send buffers would be of use besides those that there are: EventBuffers is to follow, once.
 	WantBuffers int
@@ -42,14 +42,14 @@ type Effects struct {
 func (f *Effects) reset() {
 	clear(f.Sends)
 	clear(f.Recvs)
-	clear(f.Sinks)
+	clear(f.Assemble)
 	clear(f.Deliver)
 	clear(f.Done)
 	clear(f.Settled)
 	clear(f.Release)
 	clear(f.Return)
 	*f = Effects{
-		Recvs: f.Recvs[:0], Sends: f.Sends[:0], Sinks: f.Sinks[:0],
+		Recvs: f.Recvs[:0], Sends: f.Sends[:0], Assemble: f.Assemble[:0],
 		Deliver: f.Deliver[:0], Done: f.Done[:0], Settled: f.Settled[:0], Release: f.Release[:0], Return: f.Return[:0],
 	}
 }

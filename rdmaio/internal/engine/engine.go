@@ -187,8 +187,8 @@ func (e *Engine) event(ev *Event) {
 		e.call(ev.Call)
 	case EventCancel:
 		e.cancel(ev.XID, ev.Call, ev.Left)
-	case EventSink:
-		e.sink(ev.Request, ev.Err)
+	case EventAssembly:
+		e.assemble(ev.Request, ev.Err)
 	case EventReply:
 		e.answer(ev.Request)
 	case EventBuffers:
@@ -263,7 +263,7 @@ func (e *Engine) end(err error) {
 	e.eff.Fail = err
 	e.eff.WantBuffers, e.eff.Deadline = 0, 0
 	e.abandonCalls()
-	for _, list := range []*[]*Request{&e.eff.Sinks, &e.eff.Deliver, &e.copied} { // nobody would get the answers
+	for _, list := range []*[]*Request{&e.eff.Assemble, &e.eff.Deliver, &e.copied} { // nobody would get the answers
 		for _, r := range *list {
 			e.lose(r)
 		}

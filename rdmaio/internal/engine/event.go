@@ -15,7 +15,7 @@ const (
 	EventCompletion                  // WC was polled
 	EventCall                        // Call is to be sent
 	EventCancel                      // Call, XID: its caller waits no longer. Left: as in Effects.Settled
-	EventSink                        // Request.Sink is set, or Err says why not
+	EventAssembly                    // Request.Assembly is set, or Err says why not
 	EventReply                       // Request.Answer is set
 	EventBuffers                     // Buffers answers Effects.WantBuffers
 	EventTimer                       // the time in Effects.Deadline has come

@@ -71,7 +71,7 @@ func newLending(t *testing.T, role engine.Role, calls, serves, wrs, own int) *be
 	return b
 }
 
-// step runs events and does what the engine wants; sinks are given at once.
+// step runs events and does what the engine wants; assembly buffers are given at once.
 func (b *bench) step(events ...engine.Event) {
 	b.t.Helper()
 	f := b.e.Step(b.now, events)
@@ -125,9 +125,9 @@ func (b *bench) step(events ...engine.Event) {
 	}
 	b.at, b.wait = f.Deadline, f.Await
 	var next []engine.Event
-	for _, r := range f.Sinks {
-		r.Sink = engine.Buffer{Bytes: bytes.Repeat([]byte{0xa5}, r.SinkSize)}
-		next = append(next, engine.Event{Kind: engine.EventSink, Request: r})
+	for _, r := range f.Assemble {
+		r.Assembly = engine.Buffer{Bytes: bytes.Repeat([]byte{0xa5}, r.AssemblySize)}
+		next = append(next, engine.Event{Kind: engine.EventAssembly, Request: r})
 	}
 	b.check()
 	if len(next) > 0 {
@@ -162,7 +162,7 @@ func (b *bench) check() {
 	if b.cfg.Role == engine.Responder {
 		ours, theirs = theirs, ours
 	}
-	reading := b.cfg.Legacy && b.cfg.Role == engine.Requester // a Receive may be kept until there is a sink
+	reading := b.cfg.Legacy && b.cfg.Role == engine.Requester // a Receive may be kept until there is an assembly buffer
 	if b.fail == nil && !reading && s.PostedRecvs+theirs.InFlight != len(b.cfg.Recv) {
 		b.t.Errorf("%d Receives posted and %d Calls in work, of %d", s.PostedRecvs, theirs.InFlight, len(b.cfg.Recv))
 	}

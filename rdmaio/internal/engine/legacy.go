@@ -63,7 +63,7 @@ func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
 		e.fetched(r, f)
 		return true
 	}
-	e.want(r)
+	e.wantAssembly(r)
 	return true
 }
 

@@ -29,7 +29,7 @@ func memory(key uint32, at uint64, n int) (b []byte) {
 
 // R60, R68, R309: a Call is assembled the same in one buffer as in any that grow, with any number of RDMA Reads at a time, and
 // each byte is fetched once.
-func TestSinkInParts(t *testing.T) {
+func TestAssemblyInParts(t *testing.T) {
 	const want = "cafe0001000000001111111100000005" + "a0a1a2b0b1" + "000000" + "22222222" + "c0c1c2c3c4c5" + "0000" + "33333333"
 	const size = 40
 	for first := 1; first <= size; first++ {
@@ -41,7 +41,7 @@ func TestSinkInParts(t *testing.T) {
 				copy(e.cfg.Recv[0].Bytes, msg)
 				e.recv, e.open[0] = e.recv-1, false
 				end, fetched := first, 0
-				var sink []byte
+				var assembled []byte
 				events := []engine.Event{completion(verbs.WC{WRID: 0, Opcode: verbs.WCRecv, ByteLen: uint32(len(msg))})}
 				var got *engine.Request
 				for rounds := 0; got == nil && rounds < 200; rounds++ {
@@ -52,19 +52,19 @@ func TestSinkInParts(t *testing.T) {
 							t.Fatalf("%v", wr.Opcode)
 						}
 						s := wr.SGL[0]
-						copy(sink[s.Offset:s.Offset+s.Length], memory(wr.RKey, wr.RemoteAddr, s.Length))
+						copy(assembled[s.Offset:s.Offset+s.Length], memory(wr.RKey, wr.RemoteAddr, s.Length))
 						fetched += s.Length
 						if wr.Flags&verbs.SendSignaled != 0 {
 							events = append(events, completion(verbs.WC{WRID: wr.WRID, Opcode: verbs.WCRDMARead}))
 						}
 					}
-					for _, r := range f.Sinks {
+					for _, r := range f.Assemble {
 						longer := make([]byte, min(end, size))
 						end += step
-						copy(longer, sink[:r.SinkFilled])
-						sink = longer
-						r.Sink = engine.Buffer{Bytes: sink}
-						events = append(events, engine.Event{Kind: engine.EventSink, Request: r})
+						copy(longer, assembled[:r.AssemblyFilled])
+						assembled = longer
+						r.Assembly = engine.Buffer{Bytes: assembled}
+						events = append(events, engine.Event{Kind: engine.EventAssembly, Request: r})
 					}
 					if len(f.Deliver) > 0 {
 						got = f.Deliver[0]

@@ -14,19 +14,20 @@ type Request struct {
 	Lists header.Lists // what the peer offers for the reply; no Reads
 
 	// Message is the Call as its sender had it, chunks in place; Placed says where
-	// those are. It is a part of a Receive buffer, or of Sink.
+	// those are. It is a part of a Receive buffer, or of Assembly.
 	Message []byte
 	Placed  []chunk.Placed
 	Padding Padding // of Message
 
-	// With Effects.Sinks: SinkSize is the length of the message to be assembled, in bytes, and SinkLead how far
-	// behind a cache line it would best begin, for the first chunk to be aligned to one. SinkFilled is how many bytes
-	// of it are in Sink already.
-	SinkSize, SinkLead, SinkFilled int
+	// AssemblySize is the length of the message to be assembled, in bytes, set with Effects.Assemble. AssemblyLead is
+	// the offset in a cache-aligned buffer that aligns the first chunk to a cache line. AssemblyFilled is the number
+	// of bytes that Assembly has already.
+	AssemblySize, AssemblyLead, AssemblyFilled int
 
-	// Sink is what EventSink brings. It may be shorter than SinkSize, if longer than SinkFilled: when it is full the
-	// engine asks again. The first SinkFilled bytes of a later Sink must be those of the one before.
-	Sink Buffer
+	// Assembly is the assembly buffer that EventAssembly brings. It may be shorter than AssemblySize, but must be
+	// longer than AssemblyFilled: when it is full the engine asks for a longer one, whose first AssemblyFilled bytes
+	// must be those of the buffer before.
+	Assembly Buffer
 
 	Answer Answer // what EventReply brings
 	Owner  any    // the driver's
@@ -49,7 +50,7 @@ type Request struct {
 	key       uint32        // of its lists, to be ended with the Reply; 0: none
 	transfers []transfer
 	pulling   bool // queued or posted as RDMA Reads
-	reads     int  // RDMA Reads that fill Sink
+	reads     int  // RDMA Reads that fill Assembly
 	unread    int  // of those, how many wait for their time
 	batch     int  // and how many come next
 	batchSize int  // bytes that the batch in progress brings

@@ -41,19 +41,19 @@ func (e *Engine) request(r *Request, i int, f *header.Fault) {
 		e.eff.Deliver = append(e.eff.Deliver, r)
 		return
 	}
-	e.want(r)
+	e.wantAssembly(r)
 }
 
 // cacheLine is the size of one on most processors. Memory is copied fastest from and to whole ones.
 const cacheLine = 64
 
-// want asks for memory to put a planned message together in.
-func (e *Engine) want(r *Request) {
-	r.SinkSize, r.SinkLead, r.SinkFilled = r.plan.Size, 0, 0
-	if len(r.plan.Placed) > 0 && r.SinkSize <= math.MaxInt-cacheLine { // a limit may allow all that an int can say
-		r.SinkLead = -r.plan.Placed[0].At & (cacheLine - 1)
+// wantAssembly asks for memory to put a planned message together in.
+func (e *Engine) wantAssembly(r *Request) {
+	r.AssemblySize, r.AssemblyLead, r.AssemblyFilled = r.plan.Size, 0, 0
+	if len(r.plan.Placed) > 0 && r.AssemblySize <= math.MaxInt-cacheLine { // a limit may allow all that an int can say
+		r.AssemblyLead = -r.plan.Placed[0].At & (cacheLine - 1)
 	}
-	e.eff.Sinks = append(e.eff.Sinks, r)
+	e.eff.Assemble = append(e.eff.Assemble, r)
 }
 
 // accept checks a Call's header as a whole; nothing was allocated for it yet.

@@ -167,11 +167,11 @@ func TestNoMemory(t *testing.T) {
 	msg := unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 00000004 00000000 00001000 00000000 00000000 00000000 "+rpcCall)
 	copy(b.cfg.Recv[0].Bytes, msg)
 	f := b.e.Step(0, []engine.Event{completion(verbs.WC{WRID: 0, Opcode: verbs.WCRecv, ByteLen: uint32(len(msg))})})
-	if len(f.Sinks) != 1 || f.Sinks[0].SinkSize != 24 || f.Sinks[0].SinkLead != 64-20 { // the chunk has position 20
-		t.Fatalf("sinks %+v", f.Sinks)
+	if len(f.Assemble) != 1 || f.Assemble[0].AssemblySize != 24 || f.Assemble[0].AssemblyLead != 64-20 { // the chunk has position 20
+		t.Fatalf("assemble %+v", f.Assemble)
 	}
 	b.recv, b.open[0] = b.recv-1, false
-	b.step(engine.Event{Kind: engine.EventSink, Request: f.Sinks[0], Err: errors.New("none left")})
+	b.step(engine.Event{Kind: engine.EventAssembly, Request: f.Assemble[0], Err: errors.New("none left")})
 	if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000004 00000002"), b.sent[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -289,10 +289,10 @@ func TestLargestCall(t *testing.T) {
 	msg := unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 7fffffe8 00000000 00001000 00000000 00000000 00000000 "+rpcCall)
 	copy(b.cfg.Recv[0].Bytes, msg)
 	f := b.e.Step(0, []engine.Event{completion(verbs.WC{WRID: 0, Opcode: verbs.WCRecv, ByteLen: uint32(len(msg))})})
-	if len(f.Sinks) != 1 {
-		t.Fatalf("sinks %+v", f.Sinks)
+	if len(f.Assemble) != 1 {
+		t.Fatalf("assemble %+v", f.Assemble)
 	}
-	if r := f.Sinks[0]; r.SinkSize != 0x7fffffe8+20 || r.SinkLead+r.SinkSize < r.SinkSize {
-		t.Errorf("%d bytes behind %d", r.SinkSize, r.SinkLead)
+	if r := f.Assemble[0]; r.AssemblySize != 0x7fffffe8+20 || r.AssemblyLead+r.AssemblySize < r.AssemblySize {
+		t.Errorf("%d bytes behind %d", r.AssemblySize, r.AssemblyLead)
 	}
 }

@@ -98,8 +98,8 @@ func (w *world) newEnd(l *link, i int) *end {
 // step runs the engine and does what it says. What leads to another step of it is for later.
 func (e *end) step(events ...engine.Event) {
 	f := e.eng.Step(e.w.now, events)
-	e.w.note("%s: %d recvs, %d sends, fail %v, %d sinks, %d deliver, %d done, %d release",
-		e.name, len(f.Recvs), len(f.Sends), f.Fail, len(f.Sinks), len(f.Deliver), len(f.Done), len(f.Release))
+	e.w.note("%s: %d recvs, %d sends, fail %v, %d assemble, %d deliver, %d done, %d release",
+		e.name, len(f.Recvs), len(f.Sends), f.Fail, len(f.Assemble), len(f.Deliver), len(f.Done), len(f.Release))
 	if e.gone && (len(f.Recvs) > 0 || len(f.Sends) > 0 || f.Fail != nil) {
 		e.w.fail("%v wants something of a connection that it ended", e.name)
 	}
@@ -121,9 +121,9 @@ func (e *end) step(events ...engine.Event) {
 	if n := f.WantBuffers; n > 0 {
 		e.w.after(e.w.soon(), e.name+" gets send buffers", func() { e.growSendBuffers(n) })
 	}
-	for _, q := range f.Sinks {
+	for _, q := range f.Assemble {
 		e.requests[q] = false
-		e.w.after(e.w.soon(), e.name+" gets memory", func() { e.sink(q) })
+		e.w.after(e.w.soon(), e.name+" gets memory", func() { e.giveAssembly(q) })
 	}
 	for _, q := range f.Deliver {
 		e.requests[q] = true
@@ -199,23 +199,23 @@ func (e *end) growSendBuffers(n int) {
 	e.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
-// sink gives a Call with chunks its memory.
-func (e *end) sink(q *engine.Request) {
-	ev := engine.Event{Kind: engine.EventSink, Request: q}
+// giveAssembly gives a Call with chunks its assembly buffer.
+func (e *end) giveAssembly(q *engine.Request) {
+	ev := engine.Event{Kind: engine.EventAssembly, Request: q}
 	if e.w.chance(NoMemory) {
 		ev.Err = errMemory
 		if e.i == 1 || !e.w.draw.legacy { // else it is a Reply to be read, and its Call ends with this error
 			e.w.byXID[1-e.i][q.XID].narrow = true // it ends as one that does not fit
 		}
 	} else {
-		n := q.SinkSize
-		if left := n - q.SinkFilled; left > 1 && e.w.rng.IntN(2) == 0 {
+		n := q.AssemblySize
+		if left := n - q.AssemblyFilled; left > 1 && e.w.rng.IntN(2) == 0 {
 			n -= e.w.rng.IntN(left) // as one does that has not seen enough of the peer yet
 		}
 		r := &region{bytes: poisoned(n)}
-		copy(r.bytes, q.Sink.Bytes[:q.SinkFilled])
-		copy(q.Sink.Bytes, poisoned(q.SinkFilled)) // whatever still uses it is seen
-		q.Sink = engine.Buffer{MR: r, Bytes: r.bytes}
+		copy(r.bytes, q.Assembly.Bytes[:q.AssemblyFilled])
+		copy(q.Assembly.Bytes, poisoned(q.AssemblyFilled)) // whatever still uses it is seen
+		q.Assembly = engine.Buffer{MR: r, Bytes: r.bytes}
 	}
 	e.step(ev)
 }

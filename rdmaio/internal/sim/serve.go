@@ -26,7 +26,7 @@ func (e *end) serve(q *engine.Request) {
 		w.after(0, e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.ErrChunk}) })
 		return
 	}
-	if len(q.Placed) > 0 && q.SinkSize == 0 {
+	if len(q.Placed) > 0 && q.AssemblySize == 0 {
 		w.fail("%s: chunks without memory", e.name)
 	}
 	if w.draw.cache {
