@@ -33,10 +33,10 @@ type driver struct {
 
 	unanswered atomic.Int64 // Requests that handlers have
 
-	draining atomic.Bool // there are to be no more of them
-	heard    atomic.Bool // there were some
-	leaving  bool        // EventRetire has been on its way since
-	stats    engine.Stats
+	draining    atomic.Bool // there are to be no more of them
+	heard       atomic.Bool // there were some
+	drainPosted bool        // EventDrain was posted
+	stats       engine.Stats
 
 	// The runner's.
 	engine *engine.Engine
@@ -176,15 +176,15 @@ func (c *Conn) serve(rounds int) (more bool) {
 	}
 	c.running = false
 	odd := c.count()
-	retire := c.draining.Load() && c.busy == 0 && !c.leaving
-	c.leaving = c.leaving || retire
+	drained := c.draining.Load() && c.busy == 0 && !c.drainPosted
+	c.drainPosted = c.drainPosted || drained
 	c.idle.Broadcast()
 	c.mu.Unlock()
 	if odd != nil {
 		c.tell(odd)
 	}
-	if retire {
-		c.retired()
+	if drained {
+		c.postDrain()
 	}
 	return false
 }

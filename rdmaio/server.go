@@ -203,8 +203,8 @@ func (s *Server) list(c *Conn, up bool) {
 	s.conns[c] = up
 	draining := s.draining
 	s.mu.Unlock()
-	if draining && c.retire() { // it came while Shutdown began
-		c.retired()
+	if draining && c.startDrain() { // it came while Shutdown began
+		c.postDrain()
 	}
 }
 

@@ -21,13 +21,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	var conns, idle []*Conn
 	for c := range s.conns { // also those being set up: their clients may know, and call, before us
 		conns = append(conns, c)
-		if c.retire() {
+		if c.startDrain() {
 			idle = append(idle, c)
 		}
 	}
 	s.mu.Unlock()
 	for _, c := range idle {
-		c.retired()
+		c.postDrain()
 	}
 	for i, c := range conns {
 		select {
@@ -42,18 +42,19 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// retire gives handlers no more Calls, and reports whether they have none now; else the last to be answered ends the connection.
-func (c *Conn) retire() (idle bool) {
+// startDrain stops the delivery of Calls to handlers and reports whether no handler has one now. If one does, the runner posts
+// EventDrain after the last answer.
+func (c *Conn) startDrain() (idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.draining.Store(true)
 	idle = !c.running && c.busy == 0
-	c.leaving = c.leaving || idle
+	c.drainPosted = c.drainPosted || idle
 	return idle
 }
 
-// retired ends the connection when what was answered is sent.
-func (c *Conn) retired() { c.post(engine.Event{Kind: engine.EventRetire, Err: ErrClosed}) }
+// postDrain makes the engine end the connection when everything that was posted has completed.
+func (c *Conn) postDrain() { c.post(engine.Event{Kind: engine.EventDrain, Err: ErrClosed}) }
 
 // begin counts a Request that a handler gets; false if it is to get none. The runner does so, and when no handler has it any more.
 func (c *Conn) begin() bool {

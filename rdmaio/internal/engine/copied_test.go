@@ -27,7 +27,7 @@ func TestAnswersAtTheEnd(t *testing.T) {
 	b.receive(0, unhex(t, head+writeKey+"00000000 "+rpcCall))
 	answer.Data = []verbs.SGE{{Length: 8}}
 	b.answer(answer)
-	b.step(engine.Event{Kind: engine.EventRetire, Err: why})
+	b.step(engine.Event{Kind: engine.EventDrain, Err: why})
 	if b.fail != nil || !b.wait {
 		t.Fatalf("%v, awaited %v: want the answer to be seen away", b.fail, b.wait)
 	}

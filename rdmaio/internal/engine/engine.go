@@ -24,15 +24,15 @@ var (
 
 // Engine is the state of one connection. It is for one goroutine at a time.
 type Engine struct {
-	cfg     Config
-	codec   header1.Codec
-	eff     Effects
-	now     time.Duration
-	open    bool
-	ended   error // why it no longer is
-	retired error // why it is to be no longer, once all is sent
-	terms   header.Terms
-	stats   Stats
+	cfg      Config
+	codec    header1.Codec
+	eff      Effects
+	now      time.Duration
+	open     bool
+	ended    error // why it no longer is
+	draining error // not nil: the connection ends with it when everything is sent
+	terms    header.Terms
+	stats    Stats
 
 	delivered uint64 // bytes of messages received and of RDMA Reads completed
 
@@ -127,13 +127,13 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.event(&events[i])
 	}
 	e.pump()
-	if e.retired != nil && e.chains.len() == 0 && e.answers.len() == 0 {
-		e.end(e.retired)
+	if e.draining != nil && e.chains.len() == 0 && e.answers.len() == 0 {
+		e.end(e.draining)
 	}
 	e.eff.Release = append(e.eff.Release, e.copied...)
 	clear(e.copied)
 	e.copied = e.copied[:0]
-	e.eff.Await = e.open && (e.awaited > 0 || e.stuck || e.retired != nil)
+	e.eff.Await = e.open && (e.awaited > 0 || e.stuck || e.draining != nil)
 	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
 		e.wake(e.chains.at(0).deadline)
 	}
@@ -205,8 +205,8 @@ func (e *Engine) event(ev *Event) {
 		e.end(e.blame(ev.WC, ev.Err))
 	case EventClose:
 		e.end(ev.Err)
-	case EventRetire:
-		e.retired = ev.Err
+	case EventDrain:
+		e.draining = ev.Err
 	}
 }
 

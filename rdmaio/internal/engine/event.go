@@ -21,7 +21,7 @@ const (
 	EventTimer                       // the time in Effects.Deadline has come
 	EventBroken                      // the queue pair is in its error state, or a post or request failed: Err; WC, if it was one of the send queue
 	EventClose                       // this side wants no more: Err
-	EventRetire                      // the same, once all that was posted has completed; no handler has a Request any more
+	EventDrain                       // the same, once all that was posted has completed; no handler has a Request any more
 )
 
 // Event is something that happened.
