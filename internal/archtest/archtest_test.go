@@ -197,8 +197,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// No row hides behind an earlier one, which would make it a promise that nobody
-// keeps.
+// No row is hidden by an earlier one: it would never be applied.
 func TestTableRowsReachable(t *testing.T) {
 	table := Table()
 	for i, row := range table {

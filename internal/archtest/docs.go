@@ -34,7 +34,7 @@ func CheckDocs(root string) ([]Finding, error) {
 			return nil, err
 		}
 	}
-	if err := c.index("docs", "[A-Za-z]*.md", "| [%[1]s](%[1]s) | what it tells |"); err != nil {
+	if err := c.index("docs", "[A-Za-z]*.md", "| [%[1]s](%[1]s) | contents |"); err != nil {
 		return nil, err
 	}
 	err = c.index("docs/adr", "[0-9]*.md", "| [%[2]s](%[1]s) | the decision |")

@@ -44,7 +44,7 @@ func find(table []Row, name string) *Row {
 }
 
 // own returns the folder below which the package at name may import freely: the
-// one that its row names, if the row takes in what is below. Else "".
+// one that its row names, if the row includes the packages below it. Else "".
 func (r *Row) own(name string) string {
 	prefix, below := strings.CutSuffix(r.Package, "/...")
 	if !below {

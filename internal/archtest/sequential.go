@@ -13,13 +13,14 @@ func Sequential(name string) bool {
 	return row != nil && row.Sequential
 }
 
-// sequential reports what starts a goroutine in a file, or is there for several.
+// sequential reports statements that start a goroutine, and uses of package sync.
 func (c *checker) sequential(file string, syntax *ast.File) {
 	found := func(n ast.Node, what string) {
 		c.report(file, c.fset.Position(n.Pos()).Line, "goroutine",
 			"%s in a package whose row says Sequential, which is not tested with the race detector: do without it, or take the word from the row", what)
 	}
-	starters := []string{"AfterFunc", "Parallel", "RunParallel"} // of time and context; of tests and benchmarks
+	// Of packages time and context; of tests and benchmarks.
+	starters := []string{"AfterFunc", "Parallel", "RunParallel"}
 	ast.Inspect(syntax, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:

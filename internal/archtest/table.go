@@ -27,8 +27,8 @@ const (
 	maxTestLines = 900
 )
 
-// testOutside is what test files may import from outside the module, besides
-// what their row has.
+// testOutside lists the packages of other modules that any test file may import,
+// besides those of its row.
 var testOutside = []string{"github.com/google/go-cmp"}
 
 const (
@@ -41,7 +41,8 @@ const (
 // Table returns the rows; the first that matches a package counts.
 func Table() []Row {
 	diags := []string{"cmd/xdrgen/internal/diag", "cmd/xdrgen/internal/source"}
-	pure := []string{"net", "os", "sync", "syscall"} // a state machine: no I/O, locks or goroutines of its own
+	// A state machine does no I/O, and has no locks or goroutines of its own.
+	pure := []string{"net", "os", "sync", "syscall"}
 	return []Row{
 		// The compiler. It never imports what it generates or what that links
 		// against, so it builds with every generated file gone.
@@ -93,7 +94,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/peertest/...", Imports: []string{"rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
-		// The transport for its users, who pass a provider in; what runs over it.
+		// The transport, to which its user passes a provider; protocols over it.
 		{Package: "rdmaio", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs", "runtime/*"}},
 		{Package: "rdmaio/rpc", Imports: []string{"rdmaio", "runtime/*"}},
 		{Package: "rdmaio/xchar", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
