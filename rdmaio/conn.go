@@ -241,7 +241,7 @@ func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	s := Stats{Stats: c.stats}
 	c.mu.Unlock()
-	s.Stalls += c.waits.Load()
+	s.DelayedCalls += c.waits.Load()
 	s.Terms = c.Terms()
 	p := c.pool.Stats()
 	s.Registrations, s.Staged, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Staged, p.Regions, p.Buffers, p.BufferBytes

@@ -136,7 +136,7 @@ func TestCreditsHold(t *testing.T) {
 			})
 			for _, sc := range s.Conns() {
 				counts(t, sc, func(st *rdmaio.Stats) bool {
-					return st.InFlight == 0 && st.Waiting == 0 && st.PostedRecvs == grant && st.Faults == 0
+					return st.InFlight == 0 && st.Waiting == 0 && st.PostedRecvs == grant && st.FaultyMessages == 0
 				})
 			}
 		})

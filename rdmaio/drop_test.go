@@ -48,7 +48,7 @@ func TestDrop(t *testing.T) {
 	}
 	counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 1 && st.Granted == 2 })
 	counts(t, serverConn(t, s), func(st *rdmaio.Stats) bool {
-		return st.InFlight == 0 && st.PostedRecvs == 2 && st.Dropped == 1 && st.Excess == 0
+		return st.InFlight == 0 && st.PostedRecvs == 2 && st.DroppedMessages == 1 && st.CallsOverCredit == 0
 	})
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {

@@ -126,7 +126,7 @@ type LimitHit struct {
 type PeerFaults struct {
 	Conn *Conn
 
-	Dropped, Excess, Faults, ZeroGrants, OverGrants uint64
+	DroppedMessages, CallsOverCredit, FaultyMessages, ZeroGrants, OverGrants uint64
 }
 
 func (*ConnUp) event()     {}
@@ -241,5 +241,5 @@ func (e *LimitHit) String() string { return fmt.Sprintf("Config.%s is reached", 
 // String implements fmt.Stringer.
 func (e *PeerFaults) String() string {
 	return fmt.Sprintf("faults of %s: %d messages dropped (%d beyond its credits), %d broke a rule, %d grants of none, %d of too much",
-		e.Conn.RemoteAddr(), e.Dropped, e.Excess, e.Faults, e.ZeroGrants, e.OverGrants)
+		e.Conn.RemoteAddr(), e.DroppedMessages, e.CallsOverCredit, e.FaultyMessages, e.ZeroGrants, e.OverGrants)
 }

@@ -95,9 +95,9 @@ func (d *diary) add(e rdmaio.Event) {
 		d.hits[e.Limit]++
 	case *rdmaio.PeerFaults:
 		of(e.Conn)
-		d.sum.Dropped += e.Dropped
-		d.sum.Excess += e.Excess
-		d.sum.Faults += e.Faults
+		d.sum.DroppedMessages += e.DroppedMessages
+		d.sum.CallsOverCredit += e.CallsOverCredit
+		d.sum.FaultyMessages += e.FaultyMessages
 		d.sum.ZeroGrants += e.ZeroGrants
 		d.sum.OverGrants += e.OverGrants
 	}
@@ -179,7 +179,7 @@ func TestEvents(t *testing.T) {
 		if err := c.SetTerms(c.Terms()); err != nil {
 			t.Fatal(err)
 		}
-		counts(t, c, func(st *rdmaio.Stats) bool { return st.Calls == 5 && st.Replies == 3 && st.Errors == 1 })
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.Calls == 5 && st.Replies == 3 && st.ErrorMessages == 1 })
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestEvents(t *testing.T) {
 		if !errors.As(there.why[0], &fault) || !errors.Is(here.why[0], rdmaio.ErrClosed) {
 			t.Errorf("the refusal said %v, the client's end %v", there.why[0], here.why)
 		}
-		if there.sum.Faults != 1 || there.sum.Dropped != 1 || len(conns) > 0 && served.Faults != 1 {
+		if there.sum.FaultyMessages != 1 || there.sum.DroppedMessages != 1 || len(conns) > 0 && served.FaultyMessages != 1 {
 			t.Errorf("faults of the client: %+v", there.sum)
 		}
 	})
@@ -294,8 +294,8 @@ func TestEventsOfWaiting(t *testing.T) {
 		}
 	}
 	s := c.Stats()
-	if waited == 0 || s.Stalls < waited || here.hits[rdmaio.LimitCredits] == 0 {
-		t.Errorf("%d Calls waited, Stats has %d, LimitHit %v", waited, s.Stalls, here.hits)
+	if waited == 0 || s.DelayedCalls < waited || here.hits[rdmaio.LimitCredits] == 0 {
+		t.Errorf("%d Calls waited, Stats has %d, LimitHit %v", waited, s.DelayedCalls, here.hits)
 	}
 	if n := here.count("CallEnd"); n != 160 || s.Replies != n || there.count("ServeEnd") != n {
 		t.Errorf("%d Calls ended, %d were served, Stats has %d", n, there.count("ServeEnd"), s.Replies)

@@ -241,7 +241,9 @@ func fileIntegrity(t *testing.T, w *world, ops int) {
 				t.Fatalf("operation %d: the server has another file", f.xid)
 			}
 		}
-		counts(t, c, func(st *rdmaio.Stats) bool { return st.Faults == 0 && st.Errors == 0 && st.InFlight == 0 })
+		counts(t, c, func(st *rdmaio.Stats) bool {
+			return st.FaultyMessages == 0 && st.ErrorMessages == 0 && st.InFlight == 0
+		})
 		f.did[6] += int(min(c.Stats().Registrations, 1))
 		if err := c.Close(); err != nil {
 			t.Error(err)

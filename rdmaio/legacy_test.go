@@ -105,7 +105,7 @@ func legacyReply(t *testing.T, w *world) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	counts(t, c, func(st *rdmaio.Stats) bool {
-		return st.Dones == 4 && st.InFlight == 0 && st.SendQueueFilled == 0 && st.Faults+st.Dropped+st.Errors == 0
+		return st.DoneMessages == 4 && st.InFlight == 0 && st.SendQueueFilled == 0 && st.FaultyMessages+st.DroppedMessages+st.ErrorMessages == 0
 	})
 }
 
@@ -141,11 +141,11 @@ func legacyBusy(t *testing.T, w *world) {
 	wg.Wait()
 	for _, conn := range []*rdmaio.Conn{c, serverConn(t, s)} {
 		counts(t, conn, func(st *rdmaio.Stats) bool {
-			return st.Calls == callers*each && st.Dones > 0 && st.DonesDue == 0 && st.InFlight == 0 && st.Waiting == 0 &&
-				st.Faults+st.Dropped+st.Errors+st.Excess == 0
+			return st.Calls == callers*each && st.DoneMessages > 0 && st.DoneMessagesDue == 0 && st.InFlight == 0 && st.Waiting == 0 &&
+				st.FaultyMessages+st.DroppedMessages+st.ErrorMessages+st.CallsOverCredit == 0
 		})
 	}
-	if a, b := c.Stats().Dones, serverConn(t, s).Stats().Dones; a != b {
+	if a, b := c.Stats().DoneMessages, serverConn(t, s).Stats().DoneMessages; a != b {
 		t.Errorf("%d DONEs sent, %d received", a, b)
 	}
 }

@@ -50,7 +50,7 @@ func (b *both) quiet(t *testing.T) {
 	t.Helper()
 	for _, c := range []*rdmaio.Conn{b.client, b.server} {
 		counts(t, c, func(st *rdmaio.Stats) bool {
-			return st.InFlight+st.Reverse.InFlight+st.Waiting == 0 && st.Faults+st.Dropped+st.Errors == 0
+			return st.InFlight+st.Reverse.InFlight+st.Waiting == 0 && st.FaultyMessages+st.DroppedMessages+st.ErrorMessages == 0
 		})
 		if c.Err() != nil {
 			t.Error(c.Err())
@@ -223,7 +223,9 @@ func TestReverseChunkRefused(t *testing.T) {
 	if got := p.Message(2 * time.Second); len(got) != 28+24 || ran != 1 {
 		t.Errorf("a Call without chunks is answered with %x", got)
 	}
-	counts(t, c, func(st *rdmaio.Stats) bool { return st.Faults == 4 && st.Reverse.Calls == 5 && st.Errors == 4 })
+	counts(t, c, func(st *rdmaio.Stats) bool {
+		return st.FaultyMessages == 4 && st.Reverse.Calls == 5 && st.ErrorMessages == 4
+	})
 }
 
 // dialRaw connects a client to a raw server.
@@ -284,8 +286,8 @@ func TestReverseFlood(t *testing.T) {
 				quick(nil).ServeRPC(<-h.got)
 			}
 			counts(t, c, func(st *rdmaio.Stats) bool {
-				return st.Reverse.Calls == uint64(serves) && st.Dropped == uint64(flood-serves) && st.Replies == flood/every &&
-					(serves == 0 || st.Excess == st.Dropped)
+				return st.Reverse.Calls == uint64(serves) && st.DroppedMessages == uint64(flood-serves) && st.Replies == flood/every &&
+					(serves == 0 || st.CallsOverCredit == st.DroppedMessages)
 			})
 			if len(h.got) != 0 || c.Err() != nil {
 				t.Errorf("%d more were served; %v", len(h.got), c.Err())
@@ -336,7 +338,7 @@ func bothBusy(t *testing.T, w *world) {
 	for c, recvs := range map[*rdmaio.Conn]int{b.client: 6 + 4, b.server: 5 + 3} {
 		counts(t, c, func(st *rdmaio.Stats) bool {
 			return st.Calls == callers*each+1 && st.Reverse.Calls == callers*each && st.PostedRecvs == recvs &&
-				st.Granted == 5 && st.Reverse.Granted == 3 && st.Excess == 0
+				st.Granted == 5 && st.Reverse.Granted == 3 && st.CallsOverCredit == 0
 		})
 	}
 	list := w.since(0)

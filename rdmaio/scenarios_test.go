@@ -87,7 +87,7 @@ func upperLayerRefuses(t *testing.T, w *world) {
 			t.Errorf("%s: the procedure ran with %x", c.name, s.got)
 		}
 	}
-	if st := serverConn(t, srv).Stats(); st.Faults != 0 || st.Errors != 0 {
+	if st := serverConn(t, srv).Stats(); st.FaultyMessages != 0 || st.ErrorMessages != 0 {
 		t.Errorf("%+v", st)
 	}
 	if list := o.Changes(); len(list) != 0 {

@@ -179,7 +179,7 @@ func TestRandomShapes(t *testing.T) {
 			t.Fatalf("XID %d: other bytes came back", xid)
 		}
 	}
-	if st := c.Stats(); st.Faults != 0 || st.Dropped != 0 || st.Errors != 0 {
+	if st := c.Stats(); st.FaultyMessages != 0 || st.DroppedMessages != 0 || st.ErrorMessages != 0 {
 		t.Errorf("%+v", st)
 	}
 }

@@ -64,7 +64,7 @@ func (c *Conn) count() *PeerFaults {
 	was := c.stats
 	c.stats = c.engine.Stats()
 	e := PeerFaults{
-		Conn: c, Dropped: c.stats.Dropped - was.Dropped, Excess: c.stats.Excess - was.Excess, Faults: c.stats.Faults - was.Faults,
+		Conn: c, DroppedMessages: c.stats.DroppedMessages - was.DroppedMessages, CallsOverCredit: c.stats.CallsOverCredit - was.CallsOverCredit, FaultyMessages: c.stats.FaultyMessages - was.FaultyMessages,
 		ZeroGrants: c.stats.ZeroGrants - was.ZeroGrants, OverGrants: c.stats.OverGrants - was.OverGrants,
 	}
 	if e == (PeerFaults{Conn: c}) {

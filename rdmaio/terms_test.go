@@ -200,7 +200,7 @@ func TestNoRemoteInvalidate(t *testing.T) {
 						t.Errorf("%s: %d events of remote invalidation", shape, n)
 					}
 				}
-				if st := conn.Stats(); st.RemoteInvalidate || st.RemoteEnds != 0 {
+				if st := conn.Stats(); st.RemoteInvalidate || st.RemoteInvalidations != 0 {
 					t.Errorf("%+v", st)
 				}
 			})
@@ -230,7 +230,7 @@ func TestOneKeyEach(t *testing.T) {
 				t.Errorf("%d keys ended by the client, %d by the server", own, theirs)
 			}
 		}
-		counts(t, c, func(st *rdmaio.Stats) bool { return st.RemoteEnds == 3 && st.Faults == 0 })
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.RemoteInvalidations == 3 && st.FaultyMessages == 0 })
 	})
 }
 
@@ -273,7 +273,7 @@ func TestPoorDevices(t *testing.T) {
 			reads(t, conn, f)
 			for _, sc := range append(s.Conns(), conn) {
 				counts(t, sc, func(st *rdmaio.Stats) bool {
-					return st.InlineSend == c.inline && st.InlineRecv == c.inline && st.RemoteInvalidate == c.inv && (st.RemoteEnds == 2) == c.inv
+					return st.InlineSend == c.inline && st.InlineRecv == c.inline && st.RemoteInvalidate == c.inv && (st.RemoteInvalidations == 2) == c.inv
 				})
 			}
 		})
@@ -429,6 +429,6 @@ func TestLateReplyEndsKey(t *testing.T) {
 			}
 			continue
 		}
-		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.RemoteEnds == 1 && st.Regions == 0 })
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.RemoteInvalidations == 1 && st.Regions == 0 })
 	}
 }

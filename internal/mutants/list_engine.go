@@ -14,7 +14,7 @@ var engineMutants = []mutant{
 	{"an answered Call stays busy", creditFile, "	if r.busy > 0 {\n		r.busy--\n	}", "", creditTests},
 	{"a dropped Call stays busy", responderFile, "		e.postRecv(r.recv)\n		e.grants.Answered()\n", "		e.postRecv(r.recv)\n", []string{"rdmaio/internal/sim"}},
 	{"a cancelled Call gives its credit back", requesterFile, "	p.call = nil\n	if !p.sent {", "	p.call = nil\n	if p.sent {\n		e.credit.Ended()\n	}\n	if !p.sent {", engineTests},
-	{"an ERROR gives no credit back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n		e.stats.Errors++", "	if m.Kind != header.KindError {\n		e.credit.Ended()\n	}\n	if m.Kind == header.KindError {\n		e.stats.Errors++", engineTests},
+	{"an ERROR gives no credit back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n		e.stats.ErrorMessages++", "	if m.Kind != header.KindError {\n		e.credit.Ended()\n	}\n	if m.Kind == header.KindError {\n		e.stats.ErrorMessages++", engineTests},
 	{"a NOMSG of unclear direction grants", requesterFile, "		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:", "		m.Kind == header.KindNomsg:", engineTests},
 
 	{"a Reply gives two credits back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n", "	e.credit.Ended()\n	e.credit.Ended()\n	if m.Kind == header.KindError {\n", engineTests},

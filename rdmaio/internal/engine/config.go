@@ -85,21 +85,21 @@ type Stats struct {
 	Reverse Flow // the other
 
 	Sent, Received          uint64 // messages
-	Errors                  uint64 // RDMA_ERROR messages, sent about Calls or received about our own
-	Dropped                 uint64 // messages received that nothing was done about
-	Excess                  uint64 // of them Calls beyond what was granted
-	Faults                  uint64 // messages received that broke a rule
+	ErrorMessages           uint64 // RDMA_ERROR messages, sent about Calls or received about our own
+	DroppedMessages         uint64 // messages received that nothing was done about
+	CallsOverCredit         uint64 // of them Calls beyond what was granted
+	FaultyMessages          uint64 // messages received that broke a rule
 	BytesRead, BytesWritten uint64 // bytes by RDMA Read (completed) and RDMA Write, for Calls received
 	ZeroGrants              uint64 // grants of 0, taken as 1
 	OverGrants              uint64 // grants over what was asked for, cut
-	Dones                   uint64 // RDMA_DONE messages sent, or received where one was due
-	Stalls                  uint64 // our Calls that had to wait: for a credit, for room in the send queue, for others before them
-	RemoteEnds              uint64 // keys ended by a Reply: those of the requester, by the responder
+	DoneMessages            uint64 // RDMA_DONE messages sent, or received where one was due
+	DelayedCalls            uint64 // our Calls that had to wait: for a credit, for room in the send queue, for others before them
+	RemoteInvalidations     uint64 // keys ended by a Reply: those of the requester, by the responder
 
 	// State.
 	Abandoned       int // our Calls in flight that nobody waits for: each has a credit
 	Waiting         int // Calls that wait for a credit, and answers for room in the send queue
-	DonesDue        int // Replies that the peer is still to read
+	DoneMessagesDue int // Replies that the peer is still to read
 	PostedRecvs     int // Receives
 	SendQueueFilled int // entries of the send queue in use, or not known to be free
 }

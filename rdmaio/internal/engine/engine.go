@@ -163,7 +163,7 @@ func (e *Engine) Stats() Stats {
 	s.ZeroGrants, s.OverGrants = e.credit.ZeroGrants(), e.credit.OverGrants()
 	s.SendQueueFilled = e.sqUsed
 	s.Waiting = e.waiting.len() + e.answers.len() + e.pulls.len() + e.held.len()
-	s.DonesDue = len(e.due)
+	s.DoneMessagesDue = len(e.due)
 	return s
 }
 

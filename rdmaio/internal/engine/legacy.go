@@ -108,7 +108,7 @@ func (e *Engine) sendDone(r *Request) {
 		return
 	}
 	e.stats.Sent++
-	e.stats.Dones++
+	e.stats.DoneMessages++
 	id := e.begin(1, buf, r, false)
 	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
@@ -155,10 +155,10 @@ func (e *Engine) expect(r *Request) {
 func (e *Engine) doneCame(xid uint32) {
 	i := slices.IndexFunc(e.due, func(r *Request) bool { return r.XID == xid })
 	if i < 0 {
-		e.stats.Dropped++
+		e.stats.DroppedMessages++
 		return
 	}
-	e.stats.Dones++
+	e.stats.DoneMessages++
 	r := e.due[i]
 	e.due = slices.Delete(e.due, i, i+1)
 	r.hdr.Reads = r.hdr.Reads[:0]

@@ -74,7 +74,7 @@ func TestLend(t *testing.T) {
 			// Once more, and for what nobody is waited for: dropped.
 			b.receive(2, doneMsg(t, 0xcafe0001))
 			b.receive(3, doneMsg(t, 7))
-			if st := b.e.Stats(); st.Dones != 1 || st.Dropped != 2 || st.DonesDue != 0 || st.PostedRecvs != 8 || b.fail != nil {
+			if st := b.e.Stats(); st.DoneMessages != 1 || st.DroppedMessages != 2 || st.DoneMessagesDue != 0 || st.PostedRecvs != 8 || b.fail != nil {
 				t.Errorf("%+v, %v", st, b.fail)
 			}
 		}
@@ -93,7 +93,7 @@ func TestHoldBack(t *testing.T) {
 	b.receive(b.free(), unhex(t, short(3)))
 	b.receive(b.free(), unhex(t, short(4)))
 	b.answer(lent(t, 3, 12))
-	if st := b.e.Stats(); len(b.sent) != 2 || st.Waiting != 1 || st.DonesDue != 2 || st.PostedRecvs != 2 {
+	if st := b.e.Stats(); len(b.sent) != 2 || st.Waiting != 1 || st.DoneMessagesDue != 2 || st.PostedRecvs != 2 {
 		t.Fatalf("%d sent, %+v", len(b.sent), st)
 	}
 	b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}}) // what lends nothing does not wait
@@ -104,7 +104,7 @@ func TestHoldBack(t *testing.T) {
 	if len(b.sent) != 4 || b.sent[3][3] != 3 || b.sent[3][11] != 2 {
 		t.Errorf("after DONE: %d sent", len(b.sent))
 	}
-	if st := b.e.Stats(); st.Waiting != 0 || st.DonesDue != 2 {
+	if st := b.e.Stats(); st.Waiting != 0 || st.DoneMessagesDue != 2 {
 		t.Errorf("%+v", st)
 	}
 	// One that turns out too large to be sent is an ERROR, and lets the next go.
@@ -119,7 +119,7 @@ func TestHoldBack(t *testing.T) {
 	}
 	b.complete()
 	b.complete()
-	if len(b.sent) != 3 || b.sent[1][15] != 4 || b.sent[2][3] != 3 || b.e.Stats().DonesDue != 2 {
+	if len(b.sent) != 3 || b.sent[1][15] != 4 || b.sent[2][3] != 3 || b.e.Stats().DoneMessagesDue != 2 {
 		t.Errorf("%d sent, %+v", len(b.sent), b.e.Stats())
 	}
 }
@@ -195,7 +195,7 @@ func TestFetch(t *testing.T) {
 	again := call(0xcafe0001)
 	b.call(again)
 	b.receive(1, lentReply(t, 0xcafe0001, false)) // twice the same: nobody waits for it any more
-	if st := b.e.Stats(); !errors.Is(again.Err, engine.ErrXIDInUse) || st.Dropped != 1 || st.InFlight != 1 {
+	if st := b.e.Stats(); !errors.Is(again.Err, engine.ErrXIDInUse) || st.DroppedMessages != 1 || st.InFlight != 1 {
 		t.Errorf("%v, %+v", again.Err, st)
 	}
 	b.complete()
@@ -212,7 +212,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("before DONE is out: %+v", st)
 	}
 	b.complete()
-	if st := b.e.Stats(); st.InFlight != 2 || st.Waiting != 0 || len(b.out) != 1 || st.Dones != 1 || st.PostedRecvs != 2 {
+	if st := b.e.Stats(); st.InFlight != 2 || st.Waiting != 0 || len(b.out) != 1 || st.DoneMessages != 1 || st.PostedRecvs != 2 {
 		t.Errorf("after: %+v", st)
 	}
 }
@@ -243,7 +243,7 @@ func TestFetchRefused(t *testing.T) {
 			b.receive(0, c.msg)
 			b.settle()
 			if !legacy {
-				if st := b.e.Stats(); st.Dones != 0 || len(b.sent) != 1 || c.name != "by chunk, and no Reply" && mine.Err == nil {
+				if st := b.e.Stats(); st.DoneMessages != 0 || len(b.sent) != 1 || c.name != "by chunk, and no Reply" && mine.Err == nil {
 					t.Errorf("%s, without the switch: %v, %+v", c.name, mine.Err, st)
 				}
 				continue
@@ -251,7 +251,7 @@ func TestFetchRefused(t *testing.T) {
 			if mine.Err == nil || !contains(mine.Err.Error(), c.err) {
 				t.Errorf("%s: %v", c.name, mine.Err)
 			}
-			if st := b.e.Stats(); st.Dones != 1 || st.Faults != 1 || st.InFlight != 0 || st.PostedRecvs != 2 || b.fail != nil || len(b.out) != 1 {
+			if st := b.e.Stats(); st.DoneMessages != 1 || st.FaultyMessages != 1 || st.InFlight != 0 || st.PostedRecvs != 2 || b.fail != nil || len(b.out) != 1 {
 				t.Errorf("%s: %+v, %v", c.name, st, b.fail)
 			}
 		}
@@ -297,7 +297,7 @@ func TestFetchCancelled(t *testing.T) {
 			b.complete()
 			b.complete()
 		}
-		if st := b.e.Stats(); len(b.done) != 1 || c.Reply != nil || st.Dones != 1 || st.InFlight != 0 || len(b.out) != 1 || st.PostedRecvs != 2 {
+		if st := b.e.Stats(); len(b.done) != 1 || c.Reply != nil || st.DoneMessages != 1 || st.InFlight != 0 || len(b.out) != 1 || st.PostedRecvs != 2 {
 			t.Errorf("%s: %+v", when, st)
 		}
 	}
@@ -404,14 +404,14 @@ func TestRandomLegacy(t *testing.T) {
 				b.receive(b.free(), doneMsg(t, 0xffff)) // nobody's
 			}
 			st := b.e.Stats()
-			if st.DonesDue > credits {
-				t.Fatalf("seed %d: %d DONEs due", seed, st.DonesDue)
+			if st.DoneMessagesDue > credits {
+				t.Fatalf("seed %d: %d DONEs due", seed, st.DoneMessagesDue)
 			}
-			if st.DonesDue == credits && st.Waiting > 0 {
+			if st.DoneMessagesDue == credits && st.Waiting > 0 {
 				held++
 			}
 		}
-		if st := b.e.Stats(); len(b.out) != int(xid) || st.Waiting != 0 || st.DonesDue != 0 || st.PostedRecvs != 2*credits || b.fail != nil {
+		if st := b.e.Stats(); len(b.out) != int(xid) || st.Waiting != 0 || st.DoneMessagesDue != 0 || st.PostedRecvs != 2*credits || b.fail != nil {
 			t.Fatalf("seed %d: %d of %d released, %+v", seed, len(b.out), xid, st)
 		}
 	}

@@ -52,7 +52,7 @@ func (e *Engine) received(wc *verbs.WC) {
 	case k == done:
 		e.doneCame(r.hdr.XID)
 	default: // R110, R281, R325; T117
-		e.stats.Dropped++
+		e.stats.DroppedMessages++
 	}
 	e.postRecv(i)
 }
@@ -107,13 +107,13 @@ func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
 
 // fault counts a message that broke a rule.
 func (e *Engine) fault(f *header.Fault) {
-	e.stats.Faults++
+	e.stats.FaultyMessages++
 	e.eff.Fault = f
 }
 
 // violated ends the connection: the peer had no right to end this key, and
 // whose it was, or will be, nobody can say (RFC 8797 §4.1; R264, B19).
 func (e *Engine) violated(key uint32, with string) {
-	e.stats.Faults++
+	e.stats.FaultyMessages++
 	e.end(fmt.Errorf("%w: %#08x, with %s", ErrInvalidated, key, with))
 }

@@ -74,7 +74,7 @@ func (e *Engine) sendCall(p *pending) {
 	}
 	p.sent, c.Sent = true, true
 	if c.Waited = e.now - p.at; c.Waited > 0 {
-		e.stats.Stalls++
+		e.stats.DelayedCalls++
 	}
 	e.credit.Sent()
 	e.ours.Calls++
@@ -123,7 +123,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 			e.violated(key, fmt.Sprintf("the Reply to XID %#08x, whose Call did not offer it", m.XID))
 			return true
 		}
-		e.stats.RemoteEnds++
+		e.stats.RemoteInvalidations++
 	}
 	// R267, T17: the credit value is a grant only if this surely is an answer.
 	switch {
@@ -134,7 +134,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 		e.credit.Grant(m.Credit)
 	}
 	if !known { // R122, R291; T62, T63, T73
-		e.stats.Dropped++
+		e.stats.DroppedMessages++
 		return false
 	}
 	if f == nil && m.Kind != header.KindError && len(m.Reads) > 0 && e.legacyReplies() {
@@ -144,7 +144,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 	e.drop(p)
 	e.credit.Ended()
 	if m.Kind == header.KindError {
-		e.stats.Errors++
+		e.stats.ErrorMessages++
 	} else {
 		e.ours.Replies++
 	}
@@ -174,7 +174,7 @@ func (e *Engine) finish(c *Call, f *header.Fault) {
 		e.done(c, nil)
 		return
 	}
-	e.stats.Faults++
+	e.stats.FaultyMessages++
 	e.done(c, f)
 	if f.Code == header.FaultReturnMore {
 		e.end(f) // T65: who writes more than it was offered is not to be trusted with memory

@@ -283,7 +283,7 @@ func TestReplyOfAnotherVersion(t *testing.T) {
 		if len(b.done) != 1 || !errors.As(b.done[0].Err, &f) || f.Code != header.FaultVersion || f.Found != uint64(vers) {
 			t.Fatalf("version %d: %d Calls over", vers, len(b.done))
 		}
-		if st := b.e.Stats(); st.Calls != 2 || st.InFlight != 1 || st.Faults != 1 || st.PostedRecvs != 4 {
+		if st := b.e.Stats(); st.Calls != 2 || st.InFlight != 1 || st.FaultyMessages != 1 || st.PostedRecvs != 4 {
 			t.Errorf("version %d: %+v", vers, st)
 		}
 	}

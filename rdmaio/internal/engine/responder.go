@@ -14,8 +14,8 @@ import (
 // request deals with a Call in Receive i, decoded into e.next.
 func (e *Engine) request(r *Request, i int, f *header.Fault) {
 	if !e.grants.Accept() { // R134: what follows may need this Receive more (T119)
-		e.stats.Excess++
-		e.stats.Dropped++
+		e.stats.CallsOverCredit++
+		e.stats.DroppedMessages++
 		e.postRecv(i)
 		return
 	}
@@ -100,7 +100,7 @@ func (e *Engine) answer(r *Request) {
 	case r.Answer.Drop:
 		e.postRecv(r.recv)
 		e.grants.Answered()
-		e.stats.Dropped++
+		e.stats.DroppedMessages++
 		e.eff.Release = append(e.eff.Release, r)
 		return
 	case r.Answer.Refuse != 0:
@@ -204,7 +204,7 @@ func (e *Engine) send(r *Request) {
 		return
 	}
 	if m.Kind == header.KindError {
-		e.stats.Errors++
+		e.stats.ErrorMessages++
 	} else {
 		e.theirs.Replies++
 	}
@@ -225,7 +225,7 @@ func (e *Engine) send(r *Request) {
 	// Reads are over, and its Writes go before (R4).
 	if r.key != 0 && m.Kind != header.KindError {
 		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, r.key
-		e.stats.RemoteEnds++
+		e.stats.RemoteInvalidations++
 	}
 	e.add(wr, buf.sge(n))
 }

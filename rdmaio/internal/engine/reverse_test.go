@@ -96,13 +96,13 @@ func TestDirection(t *testing.T) {
 			b.receive(0, unhex(t, c.msg))
 			st := b.e.Stats()
 			var got []string
-			if st.Dropped > 0 {
+			if st.DroppedMessages > 0 {
 				got = append(got, "dropped")
 			}
 			if len(b.done) > 0 && b.done[0] == mine {
 				got = append(got, "ended")
 			}
-			if st.Calls+st.Reverse.Calls > uint64(len(b.sent)) && st.Errors == 0 {
+			if st.Calls+st.Reverse.Calls > uint64(len(b.sent)) && st.ErrorMessages == 0 {
 				got = append(got, "served")
 			}
 			if last := b.sent[len(b.sent)-1]; last[15] == 4 {
@@ -173,7 +173,7 @@ func TestFlood(t *testing.T) {
 			}
 			b.receive(i, unhex(t, short(xid)))
 		}
-		if st := b.e.Stats(); st.Excess != 9998 || st.Dropped != 9998 || len(b.reqs) != 2 || len(b.sent) != 1 {
+		if st := b.e.Stats(); st.CallsOverCredit != 9998 || st.DroppedMessages != 9998 || len(b.reqs) != 2 || len(b.sent) != 1 {
 			t.Errorf("%+v, %d delivered", st, len(b.reqs))
 		}
 		b.receive(b.free(), reply(t, 1, 2))
@@ -270,7 +270,7 @@ func TestDrop(t *testing.T) {
 	b.receive(1, unhex(t, short(2)))
 	b.receive(0, unhex(t, short(3)))
 	b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
-	if st := b.e.Stats(); len(b.reqs) != 1 || st.Granted != 2 || st.Excess != 0 || st.Dropped != 1 {
+	if st := b.e.Stats(); len(b.reqs) != 1 || st.Granted != 2 || st.CallsOverCredit != 0 || st.DroppedMessages != 1 {
 		t.Errorf("%+v", st)
 	}
 }

@@ -101,7 +101,7 @@ func TestResponderInvalidates(t *testing.T) {
 			if diff := cmp.Diff(want, b.logged()); diff != "" {
 				t.Error(diff)
 			}
-			if ends := b.e.Stats().RemoteEnds; (ends == 1) != strings.Contains(c.want, "ends") {
+			if ends := b.e.Stats().RemoteInvalidations; (ends == 1) != strings.Contains(c.want, "ends") {
 				t.Errorf("%d counted", ends)
 			}
 		})

@@ -144,8 +144,8 @@ func (e *end) step(events ...engine.Event) {
 	if !e.gone && busy > len(e.requests) {
 		e.w.fail("%s: %d Calls are busy, and there are %d Requests", e.name, busy, len(e.requests))
 	}
-	if s.Faults+s.Excess > e.faults {
-		e.faults = s.Faults + s.Excess
+	if s.FaultyMessages+s.CallsOverCredit > e.faults {
+		e.faults = s.FaultyMessages + s.CallsOverCredit
 		e.w.fail("%v found a fault in what an honest peer sent: %+v", e.name, s)
 	}
 	if f.Deadline > 0 && (e.timer <= e.w.now || f.Deadline < e.timer) {

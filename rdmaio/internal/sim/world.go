@@ -246,7 +246,7 @@ func (w *world) verdict() {
 				w.fail("%s: key %#x never ended", e.name, r.key)
 			}
 		}
-		if s := e.eng.Stats(); !e.gone && (s.SendQueueFilled != 0 || s.Waiting != 0 || s.DonesDue != 0 || len(e.rq) != s.PostedRecvs) {
+		if s := e.eng.Stats(); !e.gone && (s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.rq) != s.PostedRecvs) {
 			w.fail("%s: %+v with nothing to do, %d Receives posted", e.name, s, len(e.rq))
 		}
 	}
