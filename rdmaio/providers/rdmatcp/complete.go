@@ -46,7 +46,7 @@ func (q *queuePair) completeSend() {
 	}
 	signaled := r.flags&verbs.SendSignaled != 0
 	clear(r.sgl)
-	r.sgl, r.beside = r.sgl[:0], nil
+	r.sgl, r.control = r.sgl[:0], nil
 	q.sq.pop()
 	q.sendRoom++
 	if wc.Status == verbs.StatusSuccess && !signaled {

@@ -103,7 +103,7 @@ type RawConfig struct {
 	// segments, if there is a Control; default 64 KiB. More is refused.
 	MaxControl int
 
-	// Attach, if not nil, is asked what goes along with the message of a request:
+	// Attach, if not nil, is asked what goes control with the message of a request:
 	// the 4 bits of the header that are the client protocol's, and control data,
 	// whole 32-bit words of at most segment.MaxControl bytes; anything else fails
 	// the post with verbs.ErrInvalidWR. It is called by PostSend for each Send,

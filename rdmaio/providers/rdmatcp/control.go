@@ -21,17 +21,17 @@ type ControlData struct {
 // bigControl is the control data of a message whose memory is not kept.
 const bigControl = 4 << 10
 
-// beside is what a message carries: one to be sent, or the open one of a group so
+// controlData is what a message carries: one to be sent, or the open one of a group so
 // far.
-type beside struct {
+type controlData struct {
 	res  uint8
 	data []byte
 }
 
-// keep notes what a segment that was accepted carries beside its payload, which
+// recordControl notes what a segment that was accepted carries beside its payload, which
 // may come in any segment of a message, in parts. The profile has no use for that
 // of an answer and none for more than its own words; a raw user is shown all.
-func (q *queuePair) keep(h *segment.Header, control []byte) error {
+func (q *queuePair) recordControl(h *segment.Header, control []byte) error {
 	in, raw := &q.in, q.dev.cfg.Raw
 	if raw == nil {
 		if h.Type != segment.ReadResponse {
@@ -42,7 +42,7 @@ func (q *queuePair) keep(h *segment.Header, control []byte) error {
 	if raw.Control == nil {
 		return nil
 	}
-	b := in.beside(h)
+	b := in.controlData(h)
 	if h.Begin {
 		b.res, b.data = h.Res, b.data[:0]
 	}
@@ -55,21 +55,21 @@ func (q *queuePair) keep(h *segment.Header, control []byte) error {
 	return nil
 }
 
-// beside finds what belongs to the segment's group (§4).
-func (in *incoming) beside(h *segment.Header) *beside {
+// controlData finds what belongs to the segment's group (§4).
+func (in *incoming) controlData(h *segment.Header) *controlData {
 	if h.Type == segment.ReadResponse {
-		return &in.shown[1]
+		return &in.rawControl[1]
 	}
-	return &in.shown[0]
+	return &in.rawControl[0]
 }
 
-// show hands up what a message carried, when its last CRC is right. mu is not held.
-func (q *queuePair) show(h *segment.Header) {
+// deliverControl hands up what a message carried, when its last CRC is right. mu is not held.
+func (q *queuePair) deliverControl(h *segment.Header) {
 	raw := q.dev.cfg.Raw
 	if raw == nil || raw.Control == nil || !h.End {
 		return
 	}
-	b := q.in.beside(h)
+	b := q.in.controlData(h)
 	if b.res != 0 || len(b.data) > 0 {
 		raw.Control(ControlData{QPNum: q.Num(), Type: h.Type, Number: h.Number, Res: b.res, Data: b.data})
 	}
@@ -78,27 +78,27 @@ func (q *queuePair) show(h *segment.Header) {
 	}
 }
 
-// attached asks a raw user what goes along with requests; nil if there is none to
+// requestControl asks a raw user what goes control with requests; nil if there is none to
 // ask. mu is not held.
-func (q *queuePair) attached(wrs []verbs.SendWR) []*beside {
+func (q *queuePair) requestControl(wrs []verbs.SendWR) []*controlData {
 	raw := q.dev.cfg.Raw
 	if raw == nil || raw.Attach == nil {
 		return nil
 	}
-	all := make([]*beside, len(wrs))
+	all := make([]*controlData, len(wrs))
 	for i := range wrs {
 		if wrs[i].Opcode == verbs.LocalInvalidate {
 			continue
 		}
 		if res, control := raw.Attach(q.Num(), wrs[i]); res != 0 || len(control) > 0 {
-			all[i] = &beside{res: res, data: bytes.Clone(control)}
+			all[i] = &controlData{res: res, data: bytes.Clone(control)}
 		}
 	}
 	return all
 }
 
 // check says what cannot be sent (§3.4 Res, CLEN).
-func (b *beside) check() error {
+func (b *controlData) check() error {
 	if n := len(b.data); b.res > 0xf || n%4 != 0 || n > segment.MaxControl {
 		return fmt.Errorf("RawConfig.Attach gives bits %#x and %d bytes of control data, want 4 bits and whole words of at most %d bytes: %w", b.res, n, segment.MaxControl, verbs.ErrInvalidWR)
 	}

@@ -64,7 +64,7 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	h, control := w.header(segment.Send, r.number), []byte(nil)
 	h.Begin = q.sqSent == 0
 	h.Offset = uint32(q.sqSent)
-	if b := r.beside; b != nil {
+	if b := r.control; b != nil {
 		h.Res = b.res
 		if h.Begin {
 			control = b.data

@@ -20,7 +20,7 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	w.skip(len(b))
 	behind := w.most < inputSize // a long message, not many small ones ago
 	w.most = min(inputSize, max(2*w.most, aheadBehind))
-	q.show(h)
+	q.deliverControl(h)
 	q.mu.Lock()
 	defer q.release()
 	if q.ending {
@@ -82,7 +82,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 		to := q.in.pieces[i]
 		room := 0
 		if i == len(q.in.pieces)-1 {
-			room = w.most // the CRC and what is behind it come along
+			room = w.most // the CRC and what is behind it come control
 		}
 		n := w.take(to)
 		if staged += n; n == 0 {

@@ -8,9 +8,9 @@ import (
 
 // PostSend implements verbs.QueuePair.
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
-	along := q.attached(wrs)
+	control := q.requestControl(wrs)
 	q.mu.Lock()
-	n, err := q.postSend(wrs, along)
+	n, err := q.postSend(wrs, control)
 	if n > 0 {
 		q.posts++
 		q.kick()
@@ -19,7 +19,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	return n, err
 }
 
-func (q *queuePair) postSend(wrs []verbs.SendWR, along []*beside) (int, error) {
+func (q *queuePair) postSend(wrs []verbs.SendWR, control []*controlData) (int, error) {
 	if s := q.State(); s != verbs.StateConnected || q.ending {
 		return 0, fmt.Errorf("rdmatcp: queue pair %d: post send in state %v: %w", q.Num(), s, verbs.ErrInvalidState)
 	}
@@ -30,9 +30,9 @@ func (q *queuePair) postSend(wrs []verbs.SendWR, along []*beside) (int, error) {
 		}
 		r := q.sq.next()
 		err := q.checkSend(&wrs[i], r)
-		if err == nil && along != nil && along[i] != nil {
-			r.beside = along[i]
-			err = r.beside.check()
+		if err == nil && control != nil && control[i] != nil {
+			r.control = control[i]
+			err = r.control.check()
 		}
 		if err != nil {
 			return i, fmt.Errorf("rdmatcp: queue pair %d: request %d of %d (%v, id %#x): %w", q.Num(), i, len(wrs), wrs[i].Opcode, wrs[i].WRID, err)

@@ -76,7 +76,7 @@ type request struct {
 	addr       uint64
 	total      int
 	sgl        soft.List
-	beside     *beside // nil: nothing
+	control    *controlData // nil: nothing
 
 	number uint32 // of its message, once begun
 	done   bool   // with status, waiting for its turn to complete

@@ -16,15 +16,15 @@ import (
 // incoming is the reader's view of the open message of group 1 and of the
 // segment at hand.
 type incoming struct {
-	res     uint8                 // of its first segment
-	control [4 * reportWords]byte // the first bytes of its control data
-	have    int                   // how many
-	message uint64                // number of the Receive that a Send goes to
-	report  bool                  // it is one
-	cork    int                   // segments since others were told to hold back
-	shown   [2]beside             // of the open messages of both groups, for a raw user
-	write   [1]soft.Element       // target of a Write
-	bytes   int                   // of a Send
+	res        uint8                 // of its first segment
+	control    [4 * reportWords]byte // the first bytes of its control data
+	have       int                   // how many
+	message    uint64                // number of the Receive that a Send goes to
+	report     bool                  // it is one
+	cork       int                   // segments since others were told to hold back
+	rawControl [2]controlData        // of the open messages of both groups, for a raw user
+	write      [1]soft.Element       // target of a Write
+	bytes      int                   // of a Send
 
 	target soft.List // where the payload of the segment goes
 	off    int       // and from which byte on
@@ -145,7 +145,7 @@ func (q *queuePair) segment(w *wire) error {
 	if b, err = q.need(w, size); err != nil {
 		return unexpected(err)
 	}
-	if err := q.keep(&h, b[size-h.Control():]); err != nil {
+	if err := q.recordControl(&h, b[size-h.Control():]); err != nil {
 		return err
 	}
 	if h.Payload() <= StageLimit {
@@ -154,7 +154,7 @@ func (q *queuePair) segment(w *wire) error {
 	if err := q.takeLarge(w, &h, size); err != nil {
 		return unexpected(err)
 	}
-	q.show(&h)
+	q.deliverControl(&h)
 	q.mu.Lock()
 	defer q.release()
 	if q.ending {
