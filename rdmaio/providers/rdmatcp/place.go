@@ -6,9 +6,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// takeSmall reads the rest of a segment and checks its CRC before it places the
+// receiveStaged reads the rest of a segment and checks its CRC before it places the
 // payload.
-func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
+func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 	b, err := q.need(w, h.Wire())
 	if err != nil {
 		return unexpected(err)
@@ -47,9 +47,9 @@ func (q *queuePair) takeSmall(w *wire, h *segment.Header) error {
 	return q.commit(h)
 }
 
-// takeLarge reads the payload of a segment to its place while the CRC runs. If
+// receiveDirect reads the payload of a segment to its place while the CRC runs. If
 // that proves wrong the connection is dead and the content of the place undefined.
-func (q *queuePair) takeLarge(w *wire, h *segment.Header, head int) error {
+func (q *queuePair) receiveDirect(w *wire, h *segment.Header, head int) error {
 	b, err := q.need(w, head)
 	if err != nil {
 		return err

@@ -149,9 +149,9 @@ func (q *queuePair) segment(w *wire) error {
 		return err
 	}
 	if h.Payload() <= StageLimit {
-		return q.takeSmall(w, &h)
+		return q.receiveStaged(w, &h)
 	}
-	if err := q.takeLarge(w, &h, size); err != nil {
+	if err := q.receiveDirect(w, &h, size); err != nil {
 		return unexpected(err)
 	}
 	q.deliverControl(&h)
