@@ -17,30 +17,30 @@ type bucket struct {
 	last time.Time
 }
 
-// take takes a token and reports how long to wait for it, in which case the next
+// reserve takes a token and reports how long to wait for it, in which case the next
 // one waits longer.
-func (b *bucket) take(now time.Time) time.Duration {
+func (b *bucket) reserve(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fill(now)
+	b.refill(now)
 	if b.left--; b.left >= 0 {
 		return 0
 	}
 	return time.Duration(-b.left / float64(b.rate) * float64(time.Second))
 }
 
-// try takes a token if there is one.
-func (b *bucket) try(now time.Time) bool {
+// allow takes a token if there is one.
+func (b *bucket) allow(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.fill(now); b.left < 1 {
+	if b.refill(now); b.left < 1 {
 		return false
 	}
 	b.left--
 	return true
 }
 
-func (b *bucket) fill(now time.Time) {
+func (b *bucket) refill(now time.Time) {
 	if b.last.IsZero() {
 		b.left = float64(b.rate)
 	} else {

@@ -101,7 +101,7 @@ func (l *listener) Close() error {
 func (l *listener) serve() {
 	pause := time.Millisecond
 	for {
-		if wait := l.rate.take(time.Now()); wait > 0 && !l.sleep(wait) {
+		if wait := l.rate.reserve(time.Now()); wait > 0 && !l.sleep(wait) {
 			return
 		}
 		conn, err := l.tcp.Accept()

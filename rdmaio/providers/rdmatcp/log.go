@@ -26,7 +26,7 @@ func (j *journal) write(what string, attrs ...slog.Attr) {
 	if j.to == nil {
 		return
 	}
-	if !j.rate.try(time.Now()) {
+	if !j.rate.allow(time.Now()) {
 		j.suppressed.Add(1)
 		j.untold.Add(1)
 		return

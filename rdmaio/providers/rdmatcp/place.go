@@ -84,7 +84,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 		if i == len(q.in.pieces)-1 {
 			room = w.most // the CRC and what is behind it come control
 		}
-		n := w.take(to)
+		n := w.copyAhead(to)
 		if staged += n; n == 0 {
 			var err error
 			n, err = w.read(to, room, true)

@@ -208,8 +208,8 @@ func (w *wire) need(n int) ([]byte, error) {
 // skip is done with n bytes that need gave.
 func (w *wire) skip(n int) { w.r += n }
 
-// take copies what was read ahead.
-func (w *wire) take(dst []byte) int {
+// copyAhead copies what was read ahead.
+func (w *wire) copyAhead(dst []byte) int {
 	n := copy(dst, w.buf[w.r:w.w])
 	w.r += n
 	return n
