@@ -15,7 +15,7 @@ type protectionDomain struct {
 func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	q := &queuePair{
 		dev:  pd.dev,
-		dead: make(chan struct{}), gone: make(chan struct{}), turn: make(chan struct{}, 1), posted: make(chan struct{}, 1),
+		dead: make(chan struct{}), gone: make(chan struct{}), handoff: make(chan struct{}, 1), posted: make(chan struct{}, 1),
 	}
 	if err := q.Configure(pd.Domain, pd.dev.numbers.Add(1), cfg); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (q *queuePair) push(now bool) {
 		q.writing = true
 		q.dev.goroutines.Go(q.writeLoop)
 	}
-	q.turn <- struct{}{}
+	q.handoff <- struct{}{}
 }
 
 // uncork ends what the reader held back: first the notifications, then what was
@@ -93,8 +93,8 @@ func (q *queuePair) heard() {
 	q.posts, q.burst = 0, 0
 }
 
-// rest gives the token back.
-func (q *queuePair) rest() {
+// releaseToken gives the token back.
+func (q *queuePair) releaseToken() {
 	q.sending = false
 	q.wake()
 	if !q.ending { // else farewell has a look at it
@@ -117,7 +117,7 @@ func (q *queuePair) pump(w *wire) bool {
 		q.out.reset()
 		more := q.fill(w, true)
 		if q.ending || q.out.empty() && !more {
-			q.rest()
+			q.releaseToken()
 			return true
 		}
 		if q.out.empty() {
@@ -132,7 +132,7 @@ func (q *queuePair) pump(w *wire) bool {
 		case err != nil:
 			w.torn = true
 			q.lost(err)
-			q.rest()
+			q.releaseToken()
 			q.leave()
 			return true
 		case !whole:
@@ -152,14 +152,14 @@ func (q *queuePair) writeLoop() {
 		select {
 		case <-q.dead:
 			return
-		case <-q.turn:
+		case <-q.handoff:
 		}
 		q.mu.Lock()
 		for q.write(w) {
 			q.mu.Deliver() // lets notifications out
 			q.mu.Lock()
 		}
-		q.rest()
+		q.releaseToken()
 		q.mu.Deliver()
 	}
 }

@@ -40,7 +40,7 @@ type queuePair struct {
 
 	// Sending: see pump.go.
 	sending bool          // somebody has the token
-	turn    chan struct{} // of one: the writer has it
+	handoff chan struct{} // of one: the writer has it
 	writing bool          // there is a writer
 	out     *batch        // the token holder's; nil if nobody ever was
 	corked  bool          // the reader will send, when it has looked at all that came
