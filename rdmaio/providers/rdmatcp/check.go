@@ -14,7 +14,7 @@ import (
 // placed.
 func (q *queuePair) accept(w *wire, h *segment.Header) error {
 	q.mu.Lock()
-	defer q.release()
+	defer q.unlock()
 	if q.ending {
 		return errCut
 	}

@@ -22,7 +22,7 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 	w.most = min(inputSize, max(2*w.most, aheadBehind))
 	q.deliverControl(h)
 	q.mu.Lock()
-	defer q.release()
+	defer q.unlock()
 	if q.ending {
 		return errCut
 	}
@@ -151,7 +151,7 @@ func (q *queuePair) letGo(w *wire) {
 	w.placing.Store(false)
 	q.mu.Lock()
 	q.leave()
-	q.release()
+	q.unlock()
 }
 
 // targetGone ends the connection because a region that a segment was to go to is

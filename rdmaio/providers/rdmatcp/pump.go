@@ -76,8 +76,8 @@ func (q *queuePair) cork(n int) {
 	q.in.cork += 1 + n/corkShare
 }
 
-// release frees mu. While the reader holds back what is posted it holds back notifications too.
-func (q *queuePair) release() {
+// unlock unlocks mu. While the reader holds back what is posted it holds back notifications too.
+func (q *queuePair) unlock() {
 	if q.corked && !q.ending {
 		q.mu.Unlock()
 	} else {

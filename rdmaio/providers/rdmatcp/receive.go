@@ -156,7 +156,7 @@ func (q *queuePair) segment(w *wire) error {
 	}
 	q.deliverControl(&h)
 	q.mu.Lock()
-	defer q.release()
+	defer q.unlock()
 	if q.ending {
 		return errCut
 	}
