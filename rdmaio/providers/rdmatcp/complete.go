@@ -102,15 +102,15 @@ func (q *queuePair) end(why error, last report) {
 		}
 		w.stop()
 	}
-	if q.busy == 0 {
+	if q.ioCount == 0 {
 		q.finish()
 	}
 }
 
-// leave is done with a read or write, during which mu was not held and busy was
+// ioDone is done with a read or write, during which mu was not held and busy was
 // counted up.
-func (q *queuePair) leave() {
-	if q.busy--; q.busy == 0 && q.ending && q.State() < verbs.StateError {
+func (q *queuePair) ioDone() {
+	if q.ioCount--; q.ioCount == 0 && q.ending && q.State() < verbs.StateError {
 		q.finish()
 	}
 }

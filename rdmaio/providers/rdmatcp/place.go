@@ -130,7 +130,7 @@ func (q *queuePair) grasp(w *wire, h *segment.Header, done int) error {
 		q.mu.Unlock()
 		return errCut
 	}
-	q.busy++
+	q.ioCount++
 	q.mu.Unlock()
 	w.placing.Store(true)
 	if q.in.target.Pin() {
@@ -141,7 +141,7 @@ func (q *queuePair) grasp(w *wire, h *segment.Header, done int) error {
 	q.mu.Lock()
 	defer q.mu.Deliver()
 	err := q.targetGone(h)
-	q.leave()
+	q.ioDone()
 	return err
 }
 
@@ -150,7 +150,7 @@ func (q *queuePair) letGo(w *wire) {
 	q.in.target.Unpin()
 	w.placing.Store(false)
 	q.mu.Lock()
-	q.leave()
+	q.ioDone()
 	q.unlock()
 }
 

@@ -123,7 +123,7 @@ func (q *queuePair) pump(w *wire) bool {
 		if q.out.empty() {
 			return false
 		}
-		q.busy++
+		q.ioCount++
 		q.mu.Unlock()
 		q.out.seal()
 		n, err := w.try(q.out.bufs[0])
@@ -133,14 +133,14 @@ func (q *queuePair) pump(w *wire) bool {
 			w.torn = true
 			q.lost(err)
 			q.releaseToken()
-			q.leave()
+			q.ioDone()
 			return true
 		case !whole:
-			q.leave()
+			q.ioDone()
 			return false
 		}
 		q.sent()
-		q.leave()
+		q.ioDone()
 	}
 	return false
 }
@@ -179,7 +179,7 @@ func (q *queuePair) write(w *wire) bool {
 			return false
 		}
 	}
-	q.busy++
+	q.ioCount++
 	q.mu.Unlock()
 	if !q.out.sealed {
 		q.out.seal()
@@ -201,7 +201,7 @@ func (q *queuePair) write(w *wire) bool {
 	} else {
 		q.sent()
 	}
-	q.leave()
+	q.ioDone()
 	return err == nil
 }
 
