@@ -103,7 +103,7 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	if !r.sgl.Pin() {
 		return q.failRequest(r, verbs.StatusLocalProtection, "local region was invalidated after the post")
 	}
-	q.hold(&h, control, r.sgl, q.sqSent, n)
+	q.addPinned(&h, control, r.sgl, q.sqSent, n)
 	q.sqSent += n
 	if h.End {
 		return q.requestBegun()
@@ -111,8 +111,8 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	return added
 }
 
-// hold adds a segment from a pinned list and keeps the pins if it must.
-func (q *queuePair) hold(h *segment.Header, control []byte, sgl soft.List, off, n int) {
+// addPinned adds a segment from a pinned list and keeps the pins if it must.
+func (q *queuePair) addPinned(h *segment.Header, control []byte, sgl soft.List, off, n int) {
 	if !q.out.add(h, control, sgl, off, n) {
 		sgl.Unpin()
 		return
@@ -198,7 +198,7 @@ func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
 			return nothing
 		}
 	}
-	q.hold(&h, nil, source, r.sent, n)
+	q.addPinned(&h, nil, source, r.sent, n)
 	if r.sent += n; h.End {
 		q.rspNext++
 	}

@@ -74,7 +74,7 @@ func (q *queuePair) receiveDirect(w *wire, h *segment.Header, head int) error {
 
 // place reads payload into its target.
 func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error) {
-	if err := q.grasp(w, h, 0); err != nil {
+	if err := q.pinTarget(w, h, 0); err != nil {
 		return 0, err
 	}
 	staged, direct := 0, 0
@@ -89,13 +89,13 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 			var err error
 			n, err = w.read(to, room, true)
 			if err != nil {
-				q.letGo(w)
+				q.unpinTarget(w)
 			}
 			if err == errIdle {
 				q.flush(w)
 			}
 			if err == errIdle || err == errHurry {
-				if err = q.grasp(w, h, done); err == nil {
+				if err = q.pinTarget(w, h, done); err == nil {
 					i = 0
 					continue
 				}
@@ -111,7 +111,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 			i++
 		}
 	}
-	q.letGo(w)
+	q.unpinTarget(w)
 	clear(q.in.pieces)
 	if w.tcp == nil {
 		staged, direct = staged+direct, 0
@@ -121,10 +121,10 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	return sum, nil
 }
 
-// grasp pins the target of a segment, of which more than a copy's time may be spent in reading, and notes the pieces that the
+// pinTarget pins the target of a segment, of which more than a copy's time may be spent in reading, and notes the pieces that the
 // payload from byte done on goes to. They hold as long as the pin: a region may stand for other memory after a pause
 // (verbs.Redirector; R289).
-func (q *queuePair) grasp(w *wire, h *segment.Header, done int) error {
+func (q *queuePair) pinTarget(w *wire, h *segment.Header, done int) error {
 	q.mu.Lock()
 	if q.ending {
 		q.mu.Unlock()
@@ -145,8 +145,8 @@ func (q *queuePair) grasp(w *wire, h *segment.Header, done int) error {
 	return err
 }
 
-// letGo ends that.
-func (q *queuePair) letGo(w *wire) {
+// unpinTarget ends that.
+func (q *queuePair) unpinTarget(w *wire) {
 	q.in.target.Unpin()
 	w.placing.Store(false)
 	q.mu.Lock()
