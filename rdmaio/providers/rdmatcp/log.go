@@ -44,8 +44,8 @@ func (d *Device) refused(counter *atomic.Int64, conn net.Conn, why error) {
 		slog.String("device", d.attrs.Name), slog.Any("at", conn.LocalAddr()), slog.Any("peer", conn.RemoteAddr()), slog.Any("error", why))
 }
 
-// ended notes how a connection ended, if not in order.
-func (q *queuePair) ended(w *wire) {
+// logEnd logs how a connection ended, if not in order.
+func (q *queuePair) logEnd(w *wire) {
 	err := q.Err()
 	if !errors.Is(err, verbs.ErrConnectionBroken) {
 		return

@@ -26,7 +26,7 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 	if q.ending {
 		return errCut
 	}
-	q.heard()
+	q.noteArrival()
 	w.eager = w.eager || behind && w.w > w.r // the next long one is mostly here
 	if q.corked || w.eager || w.ahead() {
 		q.cork(0)

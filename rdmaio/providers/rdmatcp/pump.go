@@ -85,8 +85,8 @@ func (q *queuePair) unlock() {
 	}
 }
 
-// heard notes that something came from the peer. mu is held.
-func (q *queuePair) heard() {
+// noteArrival notes that something came from the peer. mu is held.
+func (q *queuePair) noteArrival() {
 	if q.posts > 0 {
 		q.stream = q.posts > 1
 	}
@@ -97,7 +97,7 @@ func (q *queuePair) heard() {
 func (q *queuePair) releaseToken() {
 	q.sending = false
 	q.wake()
-	if !q.ending { // else farewell has a look at it
+	if !q.ending { // else lastBytes has a look at it
 		q.out.reset()
 		batches.Put(q.out)
 		q.out = nil
@@ -131,7 +131,7 @@ func (q *queuePair) pump(w *wire) bool {
 		switch whole := q.out.written(n); {
 		case err != nil:
 			w.torn = true
-			q.lost(err)
+			q.writeFailed(err)
 			q.releaseToken()
 			q.ioDone()
 			return true
@@ -197,7 +197,7 @@ func (q *queuePair) write(w *wire) bool {
 	q.out.unpin()
 	q.mu.Lock()
 	if err != nil {
-		q.lost(err)
+		q.writeFailed(err)
 	} else {
 		q.sent()
 	}
@@ -226,8 +226,8 @@ func (q *queuePair) sent() {
 	q.out.bufs = nil
 }
 
-// lost ends the connection for an error of the stream.
-func (q *queuePair) lost(err error) {
+// writeFailed ends the connection for an error of the stream.
+func (q *queuePair) writeFailed(err error) {
 	if err = q.dev.vanished(err); err == errSlow {
 		err = fmt.Errorf("the peer took nothing for %v: %w", q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	}

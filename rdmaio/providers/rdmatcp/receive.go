@@ -39,23 +39,23 @@ func (q *queuePair) readLoop(w *wire) {
 			continue
 		}
 		q.mu.Lock()
-		q.broken(w, err)
+		q.readFailed(w, err)
 		q.mu.Deliver()
 		break
 	}
 	<-q.gone
-	q.ended(w)
+	q.logEnd(w)
 	q.mu.Lock()
-	last := q.farewell(w)
+	last := q.lastBytes(w)
 	q.out, q.in = nil, incoming{} // nobody sends or places any more
 	q.mu.Unlock()
 	w.narrow()
 	w.hangup(last)
 }
 
-// farewell is what we still send when all is over: the rest of a write that the
+// lastBytes is what we still send when all is over: the rest of a write that the
 // socket did not take at once, and why it ends, if a message can begin here.
-func (q *queuePair) farewell(w *wire) (b []byte) {
+func (q *queuePair) lastBytes(w *wire) (b []byte) {
 	if w.torn {
 		return nil
 	}
@@ -77,8 +77,8 @@ func (q *queuePair) farewell(w *wire) (b []byte) {
 	return b
 }
 
-// broken ends the connection for an error of the reader's, unless it has ended.
-func (q *queuePair) broken(w *wire, err error) {
+// readFailed ends the connection for an error of the reader's, unless it has ended.
+func (q *queuePair) readFailed(w *wire, err error) {
 	var format *segment.Error
 	last := report{}
 	switch {
@@ -160,7 +160,7 @@ func (q *queuePair) segment(w *wire) error {
 	if q.ending {
 		return errCut
 	}
-	q.heard()
+	q.noteArrival()
 	if err := q.commit(&h); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func TestFarewell(t *testing.T) {
 	} {
 		q := &queuePair{dev: &Device{}, last: tt.last, begun: tt.begun, sqSent: tt.sent, out: &batch{bufs: [][]byte{rest}}}
 		w := &wire{number: 41, torn: tt.torn, stream: segment.Stream{ConnID: 5, Known: tt.known}}
-		got := q.farewell(w)
+		got := q.lastBytes(w)
 		if tt.torn {
 			if got != nil {
 				t.Errorf("%s: %x", name, got)
