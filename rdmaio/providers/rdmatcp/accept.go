@@ -33,7 +33,7 @@ func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnReque
 	r, err := d.request(ctx, conn)
 	if err != nil {
 		d.drop(conn)
-		return nil, fmt.Errorf("rdmatcp: accept over a connection from %v: %w", conn.RemoteAddr(), gone(err))
+		return nil, fmt.Errorf("rdmatcp: accept over a connection from %v: %w", conn.RemoteAddr(), peerClosed(err))
 	}
 	return r, nil
 }
@@ -50,7 +50,7 @@ func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, erro
 	}
 	conn.SetDeadline(time.Now().Add(d.cfg.HandshakeTimeout))
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // not before, or it would be undone
-	hello, err := w.hearHello()
+	hello, err := w.receiveHello()
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -146,14 +146,14 @@ func (r *connRequest) accept(ctx context.Context, q *queuePair, p verbs.ConnPara
 	info.ResponderResources = min(p.ResponderResources, int(r.hello.depth))
 	w.conn.SetWriteDeadline(time.Now().Add(r.dev.cfg.HandshakeTimeout))
 	stop := context.AfterFunc(ctx, func() { w.conn.SetWriteDeadline(past) })
-	err := w.sayHello(&hello{
+	err := w.sendHello(&hello{
 		maxSend: r.dev.attrs.MaxMessageSize, resources: uint16(info.ResponderResources), depth: uint16(info.InitiatorDepth), private: p.PrivateData,
 	})
 	if !stop() {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, gone(err)
+		return nil, peerClosed(err)
 	}
 	w.conn.SetWriteDeadline(time.Time{})
 	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, r.hello.maxSend)

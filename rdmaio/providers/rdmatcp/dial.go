@@ -70,7 +70,7 @@ func (d *Device) dial(ctx context.Context, qp verbs.QueuePair, params *verbs.Con
 func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, open func(context.Context) (net.Conn, error)) (*verbs.ConnInfo, error) {
 	conn, err := open(ctx)
 	if err != nil {
-		return nil, refused(err)
+		return nil, dialError(err)
 	}
 	if err := d.adopt(conn, netip.Addr{}); err != nil {
 		conn.Close()
@@ -107,45 +107,45 @@ func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*ve
 		info.InitiatorDepth, info.ResponderResources = min(p.InitiatorDepth, raw.PeerResources), p.ResponderResources
 		return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, raw.MaxSend)
 	}
-	mine := hello{maxSend: d.attrs.MaxMessageSize, resources: uint16(p.ResponderResources), depth: uint16(p.InitiatorDepth), private: p.PrivateData}
-	if err := w.sayHello(&mine); err != nil {
-		return nil, gone(err)
+	local := hello{maxSend: d.attrs.MaxMessageSize, resources: uint16(p.ResponderResources), depth: uint16(p.InitiatorDepth), private: p.PrivateData}
+	if err := w.sendHello(&local); err != nil {
+		return nil, peerClosed(err)
 	}
-	yours, err := w.hearHello()
+	remote, err := w.receiveHello()
 	if err != nil {
-		return nil, gone(err)
+		return nil, peerClosed(err)
 	}
 	switch {
-	case yours.flags&flagRefused != 0:
+	case remote.flags&flagRefused != 0:
 		return nil, fmt.Errorf("listener is closed or its backlog full: %w", verbs.ErrConnectionRefused)
-	case yours.flags&flagReject != 0:
-		return nil, &verbs.RejectedError{PrivateData: yours.private}
+	case remote.flags&flagReject != 0:
+		return nil, &verbs.RejectedError{PrivateData: remote.private}
 	}
-	info.PrivateData = yours.private
-	info.InitiatorDepth = min(p.InitiatorDepth, int(yours.resources))
-	info.ResponderResources = min(p.ResponderResources, int(yours.depth))
-	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, yours.maxSend)
+	info.PrivateData = remote.private
+	info.InitiatorDepth = min(p.InitiatorDepth, int(remote.resources))
+	info.ResponderResources = min(p.ResponderResources, int(remote.depth))
+	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, remote.maxSend)
 }
 
-// refused says that nobody listens, or no longer did when the system had connected
+// dialError says that nobody listens, or no longer did when the system had connected
 // us and nobody had taken the connection: then it is reset.
-func refused(err error) error {
+func dialError(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || isErrno(err, wsaConnRefused) {
 		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
 	}
 	return err
 }
 
-// gone says that a peer which ends or resets the stream went away.
-func gone(err error) error {
+// peerClosed adds verbs.ErrPeerDisconnected to an error that says that the peer closed or reset the stream.
+func peerClosed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("%w: %w", verbs.ErrPeerDisconnected, err)
 	}
 	return err
 }
 
-// sayHello sends our first message.
-func (w *wire) sayHello(p *hello) error {
+// sendHello sends our first message.
+func (w *wire) sendHello(p *hello) error {
 	b, err := p.append(nil, w.stream.ConnID, w.number)
 	if err != nil {
 		return err
@@ -155,9 +155,9 @@ func (w *wire) sayHello(p *hello) error {
 	return err
 }
 
-// hearHello waits for the peer's first message. It does not set a time limit.
-func (w *wire) hearHello() (*hello, error) {
-	b, err := w.hear(segment.PrefixSize)
+// receiveHello waits for the peer's first message. It does not set a time limit.
+func (w *wire) receiveHello() (*hello, error) {
+	b, err := w.readHandshake(segment.PrefixSize)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (w *wire) hearHello() (*hello, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b, err = w.hear(size); err != nil {
+	if b, err = w.readHandshake(size); err != nil {
 		return nil, err
 	}
 	var h segment.Header
@@ -178,7 +178,7 @@ func (w *wire) hearHello() (*hello, error) {
 	if h.Wire() > len(w.buf) {
 		return nil, fmt.Errorf("first message of %d bytes, want at most %d: %w", h.Wire(), len(w.buf), errProfile)
 	}
-	if b, err = w.hear(h.Wire()); err != nil {
+	if b, err = w.readHandshake(h.Wire()); err != nil {
 		return nil, err
 	}
 	control, _, n, err := segment.Open(b, &h)
@@ -196,8 +196,8 @@ func (w *wire) hearHello() (*hello, error) {
 	return p, nil
 }
 
-// hear reads ahead until n bytes are there, under the connection's own deadline.
-func (w *wire) hear(n int) ([]byte, error) {
+// readHandshake reads ahead until n bytes are there, under the connection's own deadline.
+func (w *wire) readHandshake(n int) ([]byte, error) {
 	for w.w-w.r < n {
 		k, err := w.conn.Read(w.buf[w.w:])
 		w.w += k

@@ -60,7 +60,7 @@ func TestAcceptErrors(t *testing.T) {
 	}
 	defer client.Close()
 	w := &wire{conn: client, number: 1}
-	if err := w.sayHello(&hello{maxSend: 100, resources: 1, depth: 1}); err != nil {
+	if err := w.sendHello(&hello{maxSend: 100, resources: 1, depth: 1}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
