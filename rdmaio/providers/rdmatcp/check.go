@@ -157,7 +157,7 @@ func (q *queuePair) await(there func() bool, atMost time.Duration) bool {
 		case <-q.posted:
 		case <-timer.C:
 			over = true
-		case <-q.dead:
+		case <-q.endStarted:
 		}
 		q.mu.Lock()
 		switch {

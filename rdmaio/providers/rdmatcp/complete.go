@@ -92,7 +92,7 @@ func (q *queuePair) end(why error, last report) {
 		return
 	}
 	q.ending, q.err, q.last = true, why, last
-	close(q.dead)
+	close(q.endStarted)
 	if q.cancel != nil {
 		q.cancel(why)
 	}
@@ -135,5 +135,5 @@ func (q *queuePair) finish() {
 	q.sq, q.rq, q.resp, q.reads = ring[request]{}, ring[recv]{}, ring[response]{}, ring[uint64]{}
 	q.state.Store(uint32(verbs.StateError))
 	q.mu.Notify(q.Cfg.Notify)
-	close(q.gone)
+	close(q.ended)
 }

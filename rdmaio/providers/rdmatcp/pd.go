@@ -14,8 +14,8 @@ type protectionDomain struct {
 // CreateQP implements verbs.ProtectionDomain.
 func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	q := &queuePair{
-		dev:  pd.dev,
-		dead: make(chan struct{}), gone: make(chan struct{}), handoff: make(chan struct{}, 1), posted: make(chan struct{}, 1),
+		dev:        pd.dev,
+		endStarted: make(chan struct{}), ended: make(chan struct{}), handoff: make(chan struct{}, 1), posted: make(chan struct{}, 1),
 	}
 	if err := q.Configure(pd.Domain, pd.dev.numbers.Add(1), cfg); err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func (q *queuePair) writeLoop() {
 	w := q.wire.Load()
 	for {
 		select {
-		case <-q.dead:
+		case <-q.endStarted:
 			return
 		case <-q.handoff:
 		}

@@ -21,13 +21,13 @@ type queuePair struct {
 
 	// The end. It begins with end, and is there when nobody touches registered
 	// memory any more.
-	err     error
-	ending  bool
-	ioCount int           // goroutines in the middle of a read or write
-	dead    chan struct{} // closed when the end begins
-	gone    chan struct{} // closed when it is there: StateError
-	cancel  func(error)   // of a Dial in progress
-	last    report        // what the peer is to be told
+	err        error
+	ending     bool
+	ioCount    int           // goroutines in the middle of a read or write
+	endStarted chan struct{} // closed when the end begins
+	ended      chan struct{} // closed when it is there: StateError
+	cancel     func(error)   // of a Dial in progress
+	last       report        // what the peer is to be told
 
 	depth, resources int    // negotiated: Reads of ours, Reads of the peer
 	maxSend          uint32 // what the peer takes
@@ -143,7 +143,7 @@ func (q *queuePair) disconnect(why error, said reason) {
 	q.mu.Lock()
 	q.end(why, report{reason: said})
 	q.mu.Deliver()
-	<-q.gone
+	<-q.ended
 }
 
 // Close implements verbs.QueuePair.

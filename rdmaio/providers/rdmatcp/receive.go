@@ -43,7 +43,7 @@ func (q *queuePair) readLoop(w *wire) {
 		q.mu.Deliver()
 		break
 	}
-	<-q.gone
+	<-q.ended
 	q.logEnd(w)
 	q.mu.Lock()
 	last := q.lastBytes(w)
