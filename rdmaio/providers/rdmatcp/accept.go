@@ -119,7 +119,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	info, err := r.accept(ctx, q, p)
 	if err != nil {
 		if errors.Is(err, verbs.ErrPeerDisconnected) { // many of these are an attack, and cost a connection's resources each
-			r.dev.refused(&r.dev.stats.unmet, r.wire.conn, err)
+			r.dev.logRefused(&r.dev.stats.refusedHandshake, r.wire.conn, err)
 		}
 		r.dev.drop(r.wire.conn)
 		q.mu.Lock()

@@ -22,11 +22,12 @@ type Device struct {
 
 	numbers atomic.Uint32 // of queue pairs
 	stats   struct {
-		connections, broken            atomic.Int64
-		acceptErrors                   atomic.Int64
-		full, crowded, unmet, waiting  atomic.Int64 // refused, in the order of Stats
-		sentDirect, sentStaged         atomic.Int64
-		receivedDirect, receivedStaged atomic.Int64
+		connections, broken              atomic.Int64
+		acceptErrors                     atomic.Int64
+		refusedFull, refusedSource       atomic.Int64
+		refusedHandshake, refusedBacklog atomic.Int64
+		sentDirect, sentStaged           atomic.Int64
+		receivedDirect, receivedStaged   atomic.Int64
 	}
 
 	log        journal
@@ -67,7 +68,7 @@ func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
 // Stats gives the counters; they are read one after the other, not at one instant.
 func (d *Device) Stats() Stats {
 	s := &d.stats
-	full, crowded, unmet, waiting := s.full.Load(), s.crowded.Load(), s.unmet.Load(), s.waiting.Load()
+	full, crowded, unmet, waiting := s.refusedFull.Load(), s.refusedSource.Load(), s.refusedHandshake.Load(), s.refusedBacklog.Load()
 	return Stats{
 		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + crowded + unmet + waiting,
 		RefusedFull: full, RefusedSource: crowded, RefusedHandshake: unmet, RefusedBacklog: waiting,
@@ -122,9 +123,9 @@ func (d *Device) Remove() {
 
 // Reasons not to adopt a connection.
 var (
-	errFull    = errors.New("the device has Config.MaxConnections")
-	errGone    = errors.New("the device is closed or removed")
-	errCrowded = errors.New("its source has Config.MaxPerSource (RFC 5042 §6.4.1)")
+	errFull       = errors.New("the device has Config.MaxConnections")
+	errDeviceGone = errors.New("the device is closed or removed")
+	errSourceFull = errors.New("its source has Config.MaxPerSource (RFC 5042 §6.4.1)")
 )
 
 // adopt makes the device answer for a connection, which the caller closes if
@@ -134,11 +135,11 @@ func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
 	defer d.mu.Unlock()
 	switch {
 	case d.closed:
-		err = errGone
+		err = errDeviceGone
 	case len(d.conns) >= d.cfg.MaxConnections:
 		err = errFull
 	case d.sources[from] >= d.cfg.MaxPerSource:
-		err = errCrowded
+		err = errSourceFull
 	}
 	if err != nil {
 		return err

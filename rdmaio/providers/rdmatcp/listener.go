@@ -125,13 +125,13 @@ func (l *listener) serve() {
 				l.dev.goroutines.Go(func() { l.greet(conn) })
 				continue
 			}
-			l.dev.refused(&l.dev.stats.full, conn, errGone)
+			l.dev.logRefused(&l.dev.stats.refusedFull, conn, errDeviceGone)
 			l.dev.drop(conn)
-		case errCrowded:
-			l.dev.refused(&l.dev.stats.crowded, conn, err)
+		case errSourceFull:
+			l.dev.logRefused(&l.dev.stats.refusedSource, conn, err)
 			conn.Close()
 		default:
-			l.dev.refused(&l.dev.stats.full, conn, err)
+			l.dev.logRefused(&l.dev.stats.refusedFull, conn, err)
 			conn.Close()
 		}
 	}
@@ -170,7 +170,7 @@ var errBacklog = errors.New("Config.Backlog requests wait for Accept, or the lis
 func (l *listener) greet(conn net.Conn) {
 	r, err := l.dev.request(context.Background(), conn)
 	if err != nil {
-		l.dev.refused(&l.dev.stats.unmet, conn, err)
+		l.dev.logRefused(&l.dev.stats.refusedHandshake, conn, err)
 		l.dev.drop(conn)
 	}
 	l.mu.Lock()
@@ -185,7 +185,7 @@ func (l *listener) greet(conn net.Conn) {
 	}
 	l.mu.Unlock()
 	if err == nil && !queued {
-		l.dev.refused(&l.dev.stats.waiting, conn, errBacklog)
+		l.dev.logRefused(&l.dev.stats.refusedBacklog, conn, errBacklog)
 		r.refuse()
 	}
 }

@@ -37,8 +37,8 @@ func (j *journal) write(what string, attrs ...slog.Attr) {
 	j.to.LogAttrs(context.Background(), slog.LevelWarn, what, attrs...)
 }
 
-// refused counts and notes a connection that is not taken.
-func (d *Device) refused(counter *atomic.Int64, conn net.Conn, why error) {
+// logRefused counts and logs a connection that is not taken.
+func (d *Device) logRefused(counter *atomic.Int64, conn net.Conn, why error) {
 	counter.Add(1)
 	d.log.write("connection refused",
 		slog.String("device", d.attrs.Name), slog.Any("at", conn.LocalAddr()), slog.Any("peer", conn.RemoteAddr()), slog.Any("error", why))
