@@ -16,7 +16,7 @@ type listener struct {
 	done  chan struct{}
 
 	mu   sync.Mutex // so that nothing enters the queue after it was emptied
-	shot bool
+	closed bool
 }
 
 // Addr implements verbs.Listener.
@@ -42,10 +42,10 @@ func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
 func (l *listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shot {
+	if l.closed {
 		return nil
 	}
-	l.shot = true
+	l.closed = true
 	l.dev.net.unlisten(l)
 	l.dev.soft.Unlisten(l)
 	close(l.done)
@@ -63,7 +63,7 @@ func (l *listener) Close() error {
 func (l *listener) offer(r *connRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shot {
+	if l.closed {
 		return false
 	}
 	select {

@@ -68,10 +68,10 @@ func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
 // Stats gives the counters; they are read one after the other, not at one instant.
 func (d *Device) Stats() Stats {
 	s := &d.stats
-	full, crowded, unmet, waiting := s.refusedFull.Load(), s.refusedSource.Load(), s.refusedHandshake.Load(), s.refusedBacklog.Load()
+	full, source, handshake, backlog := s.refusedFull.Load(), s.refusedSource.Load(), s.refusedHandshake.Load(), s.refusedBacklog.Load()
 	return Stats{
-		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + crowded + unmet + waiting,
-		RefusedFull: full, RefusedSource: crowded, RefusedHandshake: unmet, RefusedBacklog: waiting,
+		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + source + handshake + backlog,
+		RefusedFull: full, RefusedSource: source, RefusedHandshake: handshake, RefusedBacklog: backlog,
 		AcceptErrors: s.acceptErrors.Load(), Suppressed: d.log.suppressed.Load(),
 		SentDirect: s.sentDirect.Load(), SentStaged: s.sentStaged.Load(),
 		ReceivedDirect: s.receivedDirect.Load(), ReceivedStaged: s.receivedStaged.Load(),

@@ -70,30 +70,30 @@ func source(local, remote net.Addr, own bool) netip.Addr {
 	return ip
 }
 
-// greetings are the connections of a listener that are in the handshake, the
+// handshakes are the connections of a listener that are in the handshake, the
 // oldest first.
-type greetings struct {
+type handshakes struct {
 	order list.List // of net.Conn
 	at    map[net.Conn]*list.Element
 }
 
-func (g *greetings) add(c net.Conn) {
+func (g *handshakes) add(c net.Conn) {
 	if g.at == nil {
 		g.at = make(map[net.Conn]*list.Element)
 	}
 	g.at[c] = g.order.PushBack(c)
 }
 
-func (g *greetings) remove(c net.Conn) {
+func (g *handshakes) remove(c net.Conn) {
 	if e := g.at[c]; e != nil {
 		g.order.Remove(e)
 		delete(g.at, c)
 	}
 }
 
-// cutOldest closes the connection that has been silent for longest; its own
+// closeOldest closes the connection that has been silent for longest; its own
 // goroutine does the rest. False if there is none.
-func (g *greetings) cutOldest() bool {
+func (g *handshakes) closeOldest() bool {
 	e := g.order.Front()
 	if e == nil {
 		return false

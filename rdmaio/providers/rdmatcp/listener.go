@@ -21,9 +21,9 @@ type listener struct {
 	done  chan struct{}
 	rate  bucket
 
-	mu   sync.Mutex // so that nothing enters the queue after it was emptied
-	shot bool
-	new  greetings
+	mu         sync.Mutex // so that nothing enters the queue after it was emptied
+	closed     bool
+	handshakes handshakes
 }
 
 // Listen implements verbs.Device; addr is "host:port", with port 0 for a free one.
@@ -78,14 +78,14 @@ func (l *listener) Accept(ctx context.Context) (verbs.ConnRequest, error) {
 func (l *listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shot {
+	if l.closed {
 		return nil
 	}
-	l.shot = true
+	l.closed = true
 	l.tcp.Close()
 	l.dev.soft.Unlisten(l)
 	close(l.done)
-	for l.new.cutOldest() {
+	for l.handshakes.closeOldest() {
 	}
 	for {
 		select {
@@ -121,8 +121,8 @@ func (l *listener) serve() {
 		pause = time.Millisecond
 		switch err := l.dev.adopt(conn, source(conn.LocalAddr(), conn.RemoteAddr(), l.dev.ownCounts)); err {
 		case nil:
-			if l.begin(conn) {
-				l.dev.goroutines.Go(func() { l.greet(conn) })
+			if l.startHandshake(conn) {
+				l.dev.goroutines.Go(func() { l.handshake(conn) })
 				continue
 			}
 			l.dev.logRefused(&l.dev.stats.refusedFull, conn, errDeviceGone)
@@ -149,34 +149,34 @@ func (l *listener) sleep(d time.Duration) bool {
 	}
 }
 
-// begin notes a connection whose handshake runs, and makes room for it; false if
+// startHandshake notes a connection whose handshake runs, and makes room for it; false if
 // the listener is closed.
-func (l *listener) begin(conn net.Conn) bool {
+func (l *listener) startHandshake(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shot {
+	if l.closed {
 		return false
 	}
-	if l.new.order.Len() >= l.dev.cfg.MaxHandshakes {
-		l.new.cutOldest()
+	if l.handshakes.order.Len() >= l.dev.cfg.MaxHandshakes {
+		l.handshakes.closeOldest()
 	}
-	l.new.add(conn)
+	l.handshakes.add(conn)
 	return true
 }
 
 var errBacklog = errors.New("Config.Backlog requests wait for Accept, or the listener is closed")
 
-// greet has the first half of the handshake and queues the request.
-func (l *listener) greet(conn net.Conn) {
+// handshake has the first half of the handshake and queues the request.
+func (l *listener) handshake(conn net.Conn) {
 	r, err := l.dev.request(context.Background(), conn)
 	if err != nil {
 		l.dev.logRefused(&l.dev.stats.refusedHandshake, conn, err)
 		l.dev.drop(conn)
 	}
 	l.mu.Lock()
-	l.new.remove(conn)
+	l.handshakes.remove(conn)
 	queued := false
-	if err == nil && !l.shot {
+	if err == nil && !l.closed {
 		select {
 		case l.queue <- r:
 			queued = true
