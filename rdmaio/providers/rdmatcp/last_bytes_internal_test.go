@@ -29,7 +29,7 @@ func TestFarewell(t *testing.T) {
 		"an open message, nothing to say": {begun: true, sent: 100, known: true},
 	} {
 		q := &queuePair{dev: &Device{}, last: tt.last, begun: tt.begun, sqSent: tt.sent, out: &batch{bufs: [][]byte{rest}}}
-		w := &wire{number: 41, torn: tt.torn, stream: segment.Stream{ConnID: 5, Known: tt.known}}
+		w := &wire{number: 41, truncated: tt.torn, stream: segment.Stream{ConnID: 5, Known: tt.known}}
 		got := q.lastBytes(w)
 		if tt.torn {
 			if got != nil {

@@ -18,8 +18,8 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 		return err
 	}
 	w.skip(len(b))
-	behind := w.most < inputSize // a long message, not many small ones ago
-	w.most = min(inputSize, max(2*w.most, aheadBehind))
+	behind := w.readAhead < inputSize // a long message, not many small ones ago
+	w.readAhead = min(inputSize, max(2*w.readAhead, aheadBehind))
 	q.deliverControl(h)
 	q.mu.Lock()
 	defer q.unlock()
@@ -27,8 +27,8 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 		return errCut
 	}
 	q.noteArrival()
-	w.eager = w.eager || behind && w.w > w.r // the next long one is mostly here
-	if q.corked || w.eager || w.ahead() {
+	w.noWait = w.noWait || behind && w.w > w.r // the next long one is mostly here
+	if q.corked || w.noWait || w.segmentBuffered() {
 		q.cork(0)
 	}
 	if n := h.Payload(); n > 0 {
@@ -56,9 +56,9 @@ func (q *queuePair) receiveDirect(w *wire, h *segment.Header, head int) error {
 	}
 	sum := crc.Checksum(b)
 	w.skip(head)
-	w.most = aheadInside
+	w.readAhead = aheadInside
 	if h.End {
-		w.most = aheadBehind
+		w.readAhead = aheadBehind
 	}
 	if sum, err = q.place(w, h, sum); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 		to := q.in.pieces[i]
 		room := 0
 		if i == len(q.in.pieces)-1 {
-			room = w.most // the CRC and what is behind it come control
+			room = w.readAhead // the CRC and what is behind it come control
 		}
 		n := w.copyAhead(to)
 		if staged += n; n == 0 {

@@ -130,7 +130,7 @@ func (q *queuePair) pump(w *wire) bool {
 		q.mu.Lock()
 		switch whole := q.out.written(n); {
 		case err != nil:
-			w.torn = true
+			w.truncated = true
 			q.writeFailed(err)
 			q.releaseToken()
 			q.ioDone()
@@ -189,7 +189,7 @@ func (q *queuePair) write(w *wire) bool {
 		var n int
 		n, err = w.try(q.out.bufs[0])
 		whole = q.out.written(n)
-		w.torn = w.torn || err != nil
+		w.truncated = w.truncated || err != nil
 	}
 	if err == nil && !whole {
 		err = w.send(q.out, q.out.unpin)

@@ -174,7 +174,7 @@ func (q *queuePair) Hurry() {
 // attach connects a queue pair that is in StateConnecting and starts its
 // goroutines. It fails with the reason why the queue pair has ended meanwhile.
 func (q *queuePair) attach(w *wire, depth, resources int, maxSend uint32) error {
-	w.widen()
+	w.borrowInput()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ending {

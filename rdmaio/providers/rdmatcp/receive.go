@@ -49,14 +49,14 @@ func (q *queuePair) readLoop(w *wire) {
 	last := q.lastBytes(w)
 	q.out, q.in = nil, incoming{} // nobody sends or places any more
 	q.mu.Unlock()
-	w.narrow()
+	w.returnInput()
 	w.hangup(last)
 }
 
 // lastBytes is what we still send when all is over: the rest of a write that the
 // socket did not take at once, and why it ends, if a message can begin here.
 func (q *queuePair) lastBytes(w *wire) (b []byte) {
-	if w.torn {
+	if w.truncated {
 		return nil
 	}
 	if q.out != nil {
@@ -112,15 +112,15 @@ func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error
 
 // segment takes the next segment off the stream.
 func (q *queuePair) segment(w *wire) error {
-	if c := q.in.cork; c >= corkSegments || c > 0 && !w.eager && !w.ahead() {
+	if c := q.in.cork; c >= corkSegments || c > 0 && !w.noWait && !w.segmentBuffered() {
 		q.flush(w)
 	}
-	w.within(w.due())
+	w.setLimit(w.nextLimit())
 	if _, err := q.need(w, 1); err != nil {
 		return err
 	}
-	if !w.ahead() {
-		w.within(time.Now().Add(q.dev.cfg.SegmentTimeout))
+	if !w.segmentBuffered() {
+		w.setLimit(time.Now().Add(q.dev.cfg.SegmentTimeout))
 	}
 	b, err := q.need(w, segment.PrefixSize)
 	if err != nil {
@@ -140,7 +140,7 @@ func (q *queuePair) segment(w *wire) error {
 	if err := q.accept(w, &h); err != nil {
 		return err
 	}
-	w.brought += int64(h.Payload())
+	w.openBytes += int64(h.Payload())
 	size += h.Control()
 	if b, err = q.need(w, size); err != nil {
 		return unexpected(err)
@@ -165,7 +165,7 @@ func (q *queuePair) segment(w *wire) error {
 		return err
 	}
 	if q.corked || h.End && q.reads.len() > 0 { // another answer is on its way, or here
-		w.eager = true
+		w.noWait = true
 		q.cork(h.Payload())
 	}
 	return nil
@@ -184,7 +184,7 @@ func (q *queuePair) need(w *wire, n int) ([]byte, error) {
 
 // flush ends what the reader held back.
 func (q *queuePair) flush(w *wire) {
-	w.eager = false
+	w.noWait = false
 	q.mu.Lock()
 	q.uncork()
 	q.mu.Deliver()
@@ -194,26 +194,26 @@ func (q *queuePair) flush(w *wire) {
 // §6.4.3.1): a segment of no bytes now and then keeps none open for ever.
 const leastRate = 1 << 10
 
-// due is by when the next segment must begin: any time, unless a message is open.
-func (w *wire) due() time.Time {
+// nextLimit is by when the next segment must begin: any time, unless a message is open.
+func (w *wire) nextLimit() time.Time {
 	if !w.stream.Open() {
-		w.opened = time.Time{}
+		w.openSince = time.Time{}
 		return time.Time{}
 	}
 	now, patience := time.Now(), w.dev.cfg.MessageTimeout
-	if w.opened.IsZero() {
-		w.opened, w.brought = now, 0
+	if w.openSince.IsZero() {
+		w.openSince, w.openBytes = now, 0
 	}
-	last := w.opened.Add(patience + time.Duration(min(w.brought, 1<<40))*(time.Second/leastRate))
+	last := w.openSince.Add(patience + time.Duration(min(w.openBytes, 1<<40))*(time.Second/leastRate))
 	if next := now.Add(patience); next.Before(last) {
 		return next
 	}
 	return last
 }
 
-// ahead guesses whether a whole segment was read ahead, from a length that was
+// segmentBuffered guesses whether a whole segment was read ahead, from a length that was
 // not checked: it decides about time limits and writes, not about bytes.
-func (w *wire) ahead() bool {
+func (w *wire) segmentBuffered() bool {
 	n := w.w - w.r
 	if n < segment.PrefixSize {
 		return false

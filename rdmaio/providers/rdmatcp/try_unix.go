@@ -77,7 +77,7 @@ func (w *wire) arrive(dst []byte, room int) (int, error) {
 func (w *wire) readSome(fd uintptr) bool {
 	a := &w.arrival
 	if w.buf == nil {
-		w.widen()
+		w.borrowInput()
 	}
 	for {
 		if a.dst == nil {
@@ -90,9 +90,9 @@ func (w *wire) readSome(fd uintptr) bool {
 		switch {
 		case a.err == syscall.EINTR:
 		case a.err == syscall.EAGAIN:
-			w.narrow()
+			w.returnInput()
 			a.n, a.err = 0, errIdle
-			return w.eager
+			return w.noWait
 		case a.err != nil:
 			a.n, a.err = 0, os.NewSyscallError("read", a.err)
 			return true

@@ -37,21 +37,21 @@ type wire struct {
 
 	// Receiving; the reader's own. Where raw is there, buf is borrowed when bytes
 	// have come and given back when there are none: nil in between.
-	arrival arrival
-	buf     []byte
-	r, w    int       // buf[r:w] was read ahead
-	most    int       // bytes to read ahead: few where long segments come, as they would be copied
-	eager   bool      // others wait for what came: do not wait for more (errIdle)
-	armed   time.Time // the deadline that the connection has, if any
-	limit   time.Time // the one that holds now, if any
-	stream  segment.Stream
-	opened  time.Time // since when there always was an open message
-	brought int64     // payload since then
+	arrival   arrival
+	buf       []byte
+	r, w      int       // buf[r:w] was read ahead
+	readAhead int       // bytes to read ahead: few where long segments come, as they would be copied
+	noWait    bool      // others wait for what came: do not wait for more (errIdle)
+	armed     time.Time // the deadline that the connection has, if any
+	limit     time.Time // the one that holds now, if any
+	stream    segment.Stream
+	openSince time.Time // since when there always was an open message
+	openBytes int64     // payload since then
 
 	// Sending; the token holder's own (see queuePair.sending).
-	number  uint32 // of the next message
-	torn    bool   // a segment was begun and cannot be finished
-	attempt attempt
+	number    uint32 // of the next message
+	truncated bool   // a segment was begun and cannot be finished
+	attempt   attempt
 
 	// What others tell the two.
 	cut       atomic.Bool // the connection ends
@@ -80,7 +80,7 @@ func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
 		return nil, err
 	}
 	d.watchPeer(conn)
-	w := &wire{dev: d, conn: conn, buf: make([]byte, input), number: uint32(n), most: inputSize}
+	w := &wire{dev: d, conn: conn, buf: make([]byte, input), number: uint32(n), readAhead: inputSize}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		w.tcp = tcp
 		if raw, err := tcp.SyscallConn(); err == nil && canTry {
@@ -93,15 +93,15 @@ func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
 // inputs are the buffers that no connection has bytes in.
 var inputs = sync.Pool{New: func() any { return new([inputSize]byte) }}
 
-// widen gives the input its full size.
-func (w *wire) widen() {
+// borrowInput gives the input its full size.
+func (w *wire) borrowInput() {
 	buf := inputs.Get().(*[inputSize]byte)[:]
 	w.w = copy(buf, w.buf[w.r:w.w])
 	w.r, w.buf = 0, buf
 }
 
-// narrow gives an empty input back.
-func (w *wire) narrow() {
+// returnInput gives an empty input back.
+func (w *wire) returnInput() {
 	if w.buf != nil {
 		inputs.Put((*[inputSize]byte)(w.buf))
 		w.buf, w.r, w.w = nil, 0, 0
@@ -129,9 +129,9 @@ func (w *wire) stop() {
 	w.conn.SetWriteDeadline(time.Now().Add(lingerWrite))
 }
 
-// within sets the time by which the bytes read from now on must have come; the
+// setLimit sets the time by which the bytes read from now on must have come; the
 // zero time is no limit.
-func (w *wire) within(limit time.Time) { w.limit = limit }
+func (w *wire) setLimit(limit time.Time) { w.limit = limit }
 
 // read reads some bytes to dst, and if there are more at most room of them to the
 // empty input: always if dst is nil, otherwise where one system call can do both.
@@ -157,7 +157,7 @@ func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 		}
 		if room > 0 && w.raw != nil && (dst == nil || holding && canScatter) {
 			n, err = w.arrive(dst, room)
-		} else if w.eager {
+		} else if w.noWait {
 			return 0, errIdle
 		} else {
 			n, err = w.conn.Read(dst)
@@ -188,7 +188,7 @@ func (w *wire) need(n int) ([]byte, error) {
 		w.r = 0
 	}
 	for w.w-w.r < n {
-		room := min(inputSize-w.w, max(n-(w.w-w.r), w.most))
+		room := min(inputSize-w.w, max(n-(w.w-w.r), w.readAhead))
 		var dst []byte
 		if w.w > 0 || w.raw == nil {
 			dst = w.buf[w.w:][:room]
@@ -248,13 +248,13 @@ func (w *wire) send(b *batch, release func()) error {
 			w.conn.SetWriteDeadline(time.Time{}) // or try would fail at it later
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
-			w.torn = true
+			w.truncated = true
 			return err
 		case cut:
-			w.torn = true
+			w.truncated = true
 			return errCut
 		case !time.Now().Before(limit):
-			w.torn = true
+			w.truncated = true
 			return errSlow
 		}
 		// By hurry or stop: seen above.
