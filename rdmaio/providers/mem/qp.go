@@ -102,5 +102,5 @@ func (q *queuePair) Removed() {
 	l.Deliver()
 }
 
-// Hurry implements soft.Owner. A copy waits for nobody.
-func (q *queuePair) Hurry() {}
+// Interrupt implements soft.Owner. A copy waits for nobody.
+func (q *queuePair) Interrupt() {}

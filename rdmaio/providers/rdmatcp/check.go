@@ -16,7 +16,7 @@ func (q *queuePair) accept(w *wire, h *segment.Header) error {
 	q.mu.Lock()
 	defer q.unlock()
 	if q.ending {
-		return errCut
+		return errClosing
 	}
 	var oldest *segment.Read
 	if q.reads.len() > 0 {
@@ -56,7 +56,7 @@ func (q *queuePair) acceptSend(h *segment.Header) error {
 		if in.report = in.res == resReport && q.dev.cfg.Raw == nil; !in.report {
 			if !q.await(func() bool { return q.rqNext < q.rq.tail }, q.dev.cfg.ReceiveTimeout) {
 				if q.ending {
-					return errCut
+					return errClosing
 				}
 				return q.refuse(reasonReceiver, h.Number, 0, fmt.Sprintf("no Receive was posted for a Send for %v", q.dev.cfg.ReceiveTimeout))
 			}
@@ -91,7 +91,7 @@ func (q *queuePair) acceptWrite(h *segment.Header) error {
 		in.write[0] = e
 		if !q.awaitSources(h, &e) {
 			if q.ending {
-				return errCut
+				return errClosing
 			}
 			return q.refuse(reasonSlow, h.Number, h.BufferID, "Write has to wait for a Read before it, whose data the peer does not take")
 		}

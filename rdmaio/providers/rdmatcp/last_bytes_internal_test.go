@@ -13,25 +13,25 @@ func TestFarewell(t *testing.T) {
 	rest := []byte("what the socket did not take")
 	said := report{reason: reasonFormat, number: 7}
 	for name, tt := range map[string]struct {
-		begun  bool
-		sent   int
-		torn   bool
-		known  bool
-		last   report
-		number uint32 // of the report; 0: none is sent
+		begun     bool
+		sent      int
+		truncated bool
+		known     bool
+		last      report
+		number    uint32 // of the report; 0: none is sent
 	}{
 		"between messages":                {known: true, last: said, number: 41},
 		"a message with no segment sent":  {begun: true, known: true, last: said, number: 40},
 		"an open message":                 {begun: true, sent: 100, known: true, last: said},
-		"half of a segment":               {torn: true, known: true, last: said},
+		"half of a segment":               {truncated: true, known: true, last: said},
 		"nothing to say":                  {known: true},
 		"a peer whose ID is not known":    {last: said},
 		"an open message, nothing to say": {begun: true, sent: 100, known: true},
 	} {
 		q := &queuePair{dev: &Device{}, last: tt.last, begun: tt.begun, sqSent: tt.sent, out: &batch{bufs: [][]byte{rest}}}
-		w := &wire{number: 41, truncated: tt.torn, stream: segment.Stream{ConnID: 5, Known: tt.known}}
+		w := &wire{number: 41, truncated: tt.truncated, stream: segment.Stream{ConnID: 5, Known: tt.known}}
 		got := q.lastBytes(w)
-		if tt.torn {
+		if tt.truncated {
 			if got != nil {
 				t.Errorf("%s: %x", name, got)
 			}

@@ -24,7 +24,7 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 	q.mu.Lock()
 	defer q.unlock()
 	if q.ending {
-		return errCut
+		return errClosing
 	}
 	q.noteArrival()
 	w.noWait = w.noWait || behind && w.w > w.r // the next long one is mostly here
@@ -94,7 +94,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 			if err == errIdle {
 				q.flush(w)
 			}
-			if err == errIdle || err == errHurry {
+			if err == errIdle || err == errInterrupted {
 				if err = q.pinTarget(w, h, done); err == nil {
 					i = 0
 					continue
@@ -128,7 +128,7 @@ func (q *queuePair) pinTarget(w *wire, h *segment.Header, done int) error {
 	q.mu.Lock()
 	if q.ending {
 		q.mu.Unlock()
-		return errCut
+		return errClosing
 	}
 	q.ioCount++
 	q.mu.Unlock()
@@ -158,7 +158,7 @@ func (q *queuePair) unpinTarget(w *wire) {
 // no longer valid. mu is held.
 func (q *queuePair) targetGone(h *segment.Header) error {
 	if q.ending {
-		return errCut
+		return errClosing
 	}
 	switch h.Type {
 	case segment.Write:

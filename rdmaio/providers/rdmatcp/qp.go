@@ -164,10 +164,10 @@ func (q *queuePair) Close() error {
 // Removed implements soft.Owner.
 func (q *queuePair) Removed() { q.disconnect(verbs.ErrDeviceRemoved, reasonGoodbye) }
 
-// Hurry implements soft.Owner.
-func (q *queuePair) Hurry() {
+// Interrupt implements soft.Owner.
+func (q *queuePair) Interrupt() {
 	if w := q.wire.Load(); w != nil {
-		w.hurry()
+		w.interrupt()
 	}
 }
 

@@ -158,7 +158,7 @@ func (q *queuePair) segment(w *wire) error {
 	q.mu.Lock()
 	defer q.unlock()
 	if q.ending {
-		return errCut
+		return errClosing
 	}
 	q.noteArrival()
 	if err := q.commit(&h); err != nil {

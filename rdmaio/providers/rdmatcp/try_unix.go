@@ -33,7 +33,7 @@ func (w *wire) try(b []byte) (n int, err error) {
 		err = a.err
 	}
 	if err == syscall.EAGAIN || errors.Is(err, os.ErrDeadlineExceeded) {
-		err = nil // the latter: hurry was here; the writer knows how to go on
+		err = nil // the latter: interrupt was called; the writer knows how to go on
 	}
 	return max(a.n, 0), err
 }

@@ -54,9 +54,9 @@ type wire struct {
 	attempt   attempt
 
 	// What others tell the two.
-	cut       atomic.Bool // the connection ends
-	hurryRead atomic.Bool // let go of registered memory for a moment
-	hurrySend atomic.Bool
+	closing        atomic.Bool // the connection ends
+	interruptRead  atomic.Bool // let go of registered memory for a moment
+	interruptWrite atomic.Bool
 
 	// What the two tell others: set before memory is pinned for longer than a
 	// copy, and after it was let go of not set.
@@ -68,10 +68,10 @@ var past = time.Unix(1, 0)
 
 // Reasons for an interrupted read or write.
 var (
-	errCut   = errors.New("connection is ending")
-	errHurry = errors.New("memory is wanted back")
-	errIdle  = errors.New("nothing more has come")
-	errSlow  = errors.New("peer is too slow")
+	errClosing     = errors.New("connection is ending")
+	errInterrupted = errors.New("memory is wanted back")
+	errIdle        = errors.New("nothing more has come")
+	errSlow        = errors.New("peer is too slow")
 )
 
 func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
@@ -108,15 +108,15 @@ func (w *wire) returnInput() {
 	}
 }
 
-// hurry makes both directions let go of registered memory, if they hold any
+// interrupt makes both directions let go of registered memory, if they hold any
 // while they wait for the peer. Who pins after it finds the region invalid.
-func (w *wire) hurry() {
+func (w *wire) interrupt() {
 	if w.placing.Load() {
-		w.hurryRead.Store(true)
+		w.interruptRead.Store(true)
 		w.conn.SetReadDeadline(past)
 	}
 	if w.sending.Load() && w.tcp != nil { // others send from private memory, and TLS does not survive this
-		w.hurrySend.Store(true)
+		w.interruptWrite.Store(true)
 		w.conn.SetWriteDeadline(past)
 	}
 }
@@ -124,7 +124,7 @@ func (w *wire) hurry() {
 // stop ends both directions, that of sending after a moment in which it may
 // finish its segments.
 func (w *wire) stop() {
-	w.cut.Store(true)
+	w.closing.Store(true)
 	w.conn.SetReadDeadline(past)
 	w.conn.SetWriteDeadline(time.Now().Add(lingerWrite))
 }
@@ -136,8 +136,8 @@ func (w *wire) setLimit(limit time.Time) { w.limit = limit }
 // read reads some bytes to dst, and if there are more at most room of them to the
 // empty input: always if dst is nil, otherwise where one system call can do both.
 // The answer counts those in dst, or all if it is nil. holding says that dst is
-// registered memory, to be let go of (errHurry) when somebody wants it back. If
-// eager is set it does not wait: errIdle.
+// registered memory, to be let go of (errInterrupted) when somebody wants it back. If
+// noWait is set it does not wait: errIdle.
 func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 	for {
 		if !w.armed.Equal(w.limit) && (!w.limit.IsZero() || w.armed.Equal(past)) {
@@ -145,13 +145,13 @@ func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 			w.armed = w.limit
 		}
 		// After arming, so that what these set is not undone unseen.
-		if w.cut.Load() {
-			return 0, errCut
+		if w.closing.Load() {
+			return 0, errClosing
 		}
-		if w.hurryRead.Swap(false) {
+		if w.interruptRead.Swap(false) {
 			w.armed = past
 			if holding {
-				return 0, errHurry
+				return 0, errInterrupted
 			}
 			continue
 		}
@@ -172,7 +172,7 @@ func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 		case !w.limit.IsZero() && !time.Now().Before(w.limit):
 			return 0, errSlow
 		}
-		w.armed = past // by hurry or stop, or a limit that holds no longer
+		w.armed = past // by interrupt or stop, or a limit that holds no longer
 	}
 }
 
@@ -224,15 +224,15 @@ func (w *wire) send(b *batch, release func()) error {
 	}
 	limit := time.Now().Add(w.dev.cfg.SendTimeout)
 	for {
-		cut := w.cut.Load()
-		if cut {
+		closing := w.closing.Load()
+		if closing {
 			limit = time.Now().Add(lingerWrite)
 		}
 		w.conn.SetWriteDeadline(limit)
-		if w.cut.Load() != cut {
+		if w.closing.Load() != closing {
 			continue // stop has set another one, which this may have undone
 		}
-		if w.hurrySend.Swap(false) {
+		if w.interruptWrite.Swap(false) {
 			b.keep()
 			release()
 			continue
@@ -250,14 +250,14 @@ func (w *wire) send(b *batch, release func()) error {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			w.truncated = true
 			return err
-		case cut:
+		case closing:
 			w.truncated = true
-			return errCut
+			return errClosing
 		case !time.Now().Before(limit):
 			w.truncated = true
 			return errSlow
 		}
-		// By hurry or stop: seen above.
+		// By interrupt or stop: seen above.
 	}
 }
 

@@ -47,8 +47,8 @@ type Owner interface {
 	// Removed ends the connection with verbs.ErrDeviceRemoved.
 	Removed()
 
-	// Hurry interrupts what holds pins while it waits for the peer.
-	Hurry()
+	// Interrupt interrupts what holds pins while it waits for the peer.
+	Interrupt()
 }
 
 // Listener is the listener of a provider.

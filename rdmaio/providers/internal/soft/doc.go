@@ -11,7 +11,7 @@
 // Whoever touches registered memory pins the Element first and unpins it when
 // done. A pin fails if the registration that the element means has ended, and
 // the end of a registration waits for the pins to go. So it is short: a pin may
-// wait for a peer only if Owner.Hurry makes it end.
+// wait for a peer only if Owner.Interrupt makes it end.
 //
 // # Checked memory
 //

@@ -148,7 +148,7 @@ func (mr *Region) Redirect(buf []byte) error {
 	}
 	if began.pins() > 0 {
 		mr.mu.Unlock()
-		mr.pd.hurry()
+		mr.pd.interrupt()
 		mr.mu.Lock()
 	}
 	if mr.used().pins() == 0 {
@@ -187,7 +187,7 @@ func (mr *Region) drain() {
 		return
 	}
 	mr.mu.Unlock()
-	mr.pd.hurry()
+	mr.pd.interrupt()
 	mr.mu.Lock()
 	for u := mr.used(); u.pins() > 0 && u.registration() == ended.registration(); u = mr.used() { // else they are the next one's
 		mr.idle.Wait()

@@ -158,11 +158,11 @@ func (pd *Domain) Close() error {
 	return nil
 }
 
-// hurry interrupts what holds memory of this domain while it waits for a peer.
-func (pd *Domain) hurry() {
+// interrupt interrupts what holds memory of this domain while it waits for a peer.
+func (pd *Domain) interrupt() {
 	pd.mu.Lock()
 	defer pd.mu.Unlock()
 	for _, o := range pd.queues {
-		o.Hurry()
+		o.Interrupt()
 	}
 }

@@ -53,11 +53,11 @@ func TestKeysOfLiveRegionsAreNotGivenTwice(t *testing.T) {
 	}
 }
 
-// hurrier is an owner that does something when it is to let go of memory.
-type hurrier func()
+// interrupter is an owner that does something when it is to let go of memory.
+type interrupter func()
 
-func (h hurrier) Hurry() { h() }
-func (hurrier) Removed() {}
+func (h interrupter) Interrupt() { h() }
+func (interrupter) Removed() {}
 
 // Invalidate waits for the users of the registration that it ended, not for
 // those of the next one, which another goroutine may have begun meanwhile.
@@ -79,13 +79,13 @@ func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 		}
 		return &e
 	}
-	first, hurried := pin(), false
+	first, interrupted := pin(), false
 	var q QueuePair
 	if err := q.Configure(pd, 1, verbs.QPConfig{SendCQ: cq, RecvCQ: cq}); err != nil {
 		t.Fatal(err)
 	}
-	err = q.Enter(hurrier(func() {
-		hurried = true
+	err = q.Enter(interrupter(func() {
+		interrupted = true
 		first.Unpin()
 		if err := mr.Reregister(make([]byte, 8), verbs.AccessRemoteRead); err != nil {
 			t.Fatal(err)
@@ -95,8 +95,8 @@ func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mr.Invalidate(); err != nil || !hurried {
-		t.Fatalf("%v; the owner was told to hurry: %v", err, hurried)
+	if err := mr.Invalidate(); err != nil || !interrupted {
+		t.Fatalf("%v; the owner was interrupted: %v", err, interrupted)
 	}
 	if mr.State() != verbs.MRValid || mr.used().pins() != 1 {
 		t.Errorf("region is %v with %d pins, want the next registration with one", mr.State(), mr.used().pins())
