@@ -75,7 +75,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	if q != nil { // past the checks of misuse
 		l := q.lock()
 		l.end(q, err, nil)
-		l.Deliver()
+		l.UnlockNotify()
 	}
 	return nil, fmt.Errorf("mem: accept at %q: %w", r.ln.addr, err)
 }

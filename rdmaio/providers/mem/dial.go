@@ -37,7 +37,7 @@ func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	if err != nil {
 		l := q.lock()
 		l.end(q, err, verbs.ErrPeerDisconnected)
-		l.Deliver()
+		l.UnlockNotify()
 		return fail(err)
 	}
 	return r.info, nil
@@ -66,7 +66,7 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queu
 		return nil, p, fmt.Errorf("queue pair: %w", verbs.ErrForeignObject)
 	}
 	l := q.lock()
-	defer l.Deliver()
+	defer l.UnlockNotify()
 	if s := q.State(); s != verbs.StateInit {
 		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.Num(), s, verbs.ErrInvalidState)
 	}

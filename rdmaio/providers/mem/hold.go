@@ -34,13 +34,13 @@ func (n *Network) Step() bool {
 
 		l := q.lock()
 		if len(q.held) == 0 { // flushed in the meantime
-			l.Deliver()
+			l.UnlockNotify()
 			continue
 		}
 		r := q.held[0]
 		q.held = q.held[1:]
 		l.execute(q, &r)
-		l.Deliver()
+		l.UnlockNotify()
 		return true
 	}
 }

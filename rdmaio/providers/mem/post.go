@@ -10,7 +10,7 @@ import (
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	l := q.lock()
 	n, err := q.postSend(l, wrs)
-	l.Deliver()
+	l.UnlockNotify()
 	return n, err
 }
 
@@ -71,7 +71,7 @@ func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
 func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
 	l := q.lock()
 	n, err := q.postRecv(wrs)
-	l.Deliver()
+	l.UnlockNotify()
 	return n, err
 }
 

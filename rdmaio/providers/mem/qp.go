@@ -76,7 +76,7 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 		peers = fmt.Errorf("mem: queue pair %d: %w", q.peer.Num(), peers)
 	}
 	l.end(q, verbs.ErrDisconnected, peers)
-	l.Deliver()
+	l.UnlockNotify()
 	return nil
 }
 
@@ -84,13 +84,13 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 func (q *queuePair) Close() error {
 	l := q.lock()
 	if q.State() == verbs.StateClosed {
-		l.Deliver()
+		l.UnlockNotify()
 		return nil
 	}
 	l.end(q, verbs.ErrDisconnected, verbs.ErrPeerDisconnected)
 	q.state.Store(uint32(verbs.StateClosed))
 	q.Release()
-	l.Deliver()
+	l.UnlockNotify()
 	q.Leave()
 	return nil
 }
@@ -99,7 +99,7 @@ func (q *queuePair) Close() error {
 func (q *queuePair) Removed() {
 	l := q.lock()
 	l.end(q, verbs.ErrDeviceRemoved, verbs.ErrPeerDisconnected)
-	l.Deliver()
+	l.UnlockNotify()
 }
 
 // Interrupt implements soft.Owner. A copy waits for nobody.

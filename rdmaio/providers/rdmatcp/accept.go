@@ -124,7 +124,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 		r.dev.drop(r.wire.conn)
 		q.mu.Lock()
 		q.end(err, report{})
-		q.mu.Deliver()
+		q.mu.UnlockNotify()
 		return fail(err)
 	}
 	return info, nil

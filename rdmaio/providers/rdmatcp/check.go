@@ -151,7 +151,7 @@ func (q *queuePair) await(there func() bool, atMost time.Duration) bool {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	for {
-		q.mu.Deliver()
+		q.mu.UnlockNotify()
 		over := false
 		select {
 		case <-q.posted:

@@ -48,7 +48,7 @@ func (q *queuePair) recordControl(h *segment.Header, control []byte) error {
 	}
 	if len(b.data)+len(control) > raw.MaxControl {
 		q.mu.Lock()
-		defer q.mu.Deliver()
+		defer q.mu.UnlockNotify()
 		return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("more than %d bytes of control data (RawConfig.MaxControl)", raw.MaxControl))
 	}
 	b.data = append(b.data, control...)

@@ -62,7 +62,7 @@ func (d *Device) dial(ctx context.Context, qp verbs.QueuePair, params *verbs.Con
 	}
 	q.mu.Lock()
 	q.end(err, report{})
-	q.mu.Deliver()
+	q.mu.UnlockNotify()
 	return nil, err
 }
 
@@ -82,7 +82,7 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 		err = context.Cause(ctx)
 		q.mu.Lock()
 		q.end(err, report{reason: reasonGoodbye}) // its reader closes the connection
-		q.mu.Deliver()
+		q.mu.UnlockNotify()
 		return nil, err
 	}
 	if err != nil {
@@ -220,7 +220,7 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queu
 		return nil, p, fmt.Errorf("queue pair: %w", verbs.ErrForeignObject)
 	}
 	q.mu.Lock()
-	defer q.mu.Deliver()
+	defer q.mu.UnlockNotify()
 	if s := q.State(); s != verbs.StateInit {
 		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.Num(), s, verbs.ErrInvalidState)
 	}

@@ -139,7 +139,7 @@ func (q *queuePair) pinTarget(w *wire, h *segment.Header, done int) error {
 	}
 	w.placing.Store(false)
 	q.mu.Lock()
-	defer q.mu.Deliver()
+	defer q.mu.UnlockNotify()
 	err := q.targetGone(h)
 	q.ioDone()
 	return err

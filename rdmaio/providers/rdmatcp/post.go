@@ -15,7 +15,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 		q.posts++
 		q.kick()
 	}
-	q.mu.Deliver()
+	q.mu.UnlockNotify()
 	return n, err
 }
 
@@ -81,7 +81,7 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
 	if n > 0 {
 		q.wake()
 	}
-	q.mu.Deliver()
+	q.mu.UnlockNotify()
 	return n, err
 }
 

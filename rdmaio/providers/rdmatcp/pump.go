@@ -62,7 +62,7 @@ func (q *queuePair) push(now bool) {
 // posted since, much of it in answer to them. mu is held, and is free for a while.
 func (q *queuePair) uncork() {
 	if q.in.cork > 0 {
-		q.mu.Deliver()
+		q.mu.UnlockNotify()
 		q.mu.Lock()
 		q.in.cork, q.corked = 0, false
 		q.push(true)
@@ -81,7 +81,7 @@ func (q *queuePair) unlock() {
 	if q.corked && !q.ending {
 		q.mu.Unlock()
 	} else {
-		q.mu.Deliver()
+		q.mu.UnlockNotify()
 	}
 }
 
@@ -156,11 +156,11 @@ func (q *queuePair) writeLoop() {
 		}
 		q.mu.Lock()
 		for q.write(w) {
-			q.mu.Deliver() // lets notifications out
+			q.mu.UnlockNotify() // lets notifications out
 			q.mu.Lock()
 		}
 		q.releaseToken()
-		q.mu.Deliver()
+		q.mu.UnlockNotify()
 	}
 }
 

@@ -142,7 +142,7 @@ func (q *queuePair) DisconnectFor(why verbs.DisconnectReason) error {
 func (q *queuePair) disconnect(why error, said reason) {
 	q.mu.Lock()
 	q.end(why, report{reason: said})
-	q.mu.Deliver()
+	q.mu.UnlockNotify()
 	<-q.ended
 }
 
@@ -156,7 +156,7 @@ func (q *queuePair) Close() error {
 	}
 	q.state.Store(uint32(verbs.StateClosed))
 	q.Release()
-	q.mu.Deliver()
+	q.mu.UnlockNotify()
 	q.Leave()
 	return nil
 }

@@ -40,7 +40,7 @@ func (q *queuePair) readLoop(w *wire) {
 		}
 		q.mu.Lock()
 		q.readFailed(w, err)
-		q.mu.Deliver()
+		q.mu.UnlockNotify()
 		break
 	}
 	<-q.ended
@@ -187,7 +187,7 @@ func (q *queuePair) flush(w *wire) {
 	w.noWait = false
 	q.mu.Lock()
 	q.uncork()
-	q.mu.Deliver()
+	q.mu.UnlockNotify()
 }
 
 // leastRate is what an open message must bring, in bytes a second (RFC 5042

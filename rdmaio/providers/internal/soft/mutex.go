@@ -8,7 +8,7 @@ type Mutex struct {
 	sync.Mutex
 	due      []notification
 	spare    []notification
-	draining bool // a goroutine is running notifications
+	notifying bool // a goroutine is running notifications
 }
 
 // notification is a completion queue's, or else a queue pair's.
@@ -17,16 +17,16 @@ type notification struct {
 	qp func()
 }
 
-// Deliver unlocks and runs what became due under the lock, unless another
+// UnlockNotify unlocks and runs what became due under the lock, unless another
 // goroutine, or an outer call of this one, is at it already. So a notification
 // may post on its own queue pair, and two ends that answer each other do not
 // recurse.
-func (m *Mutex) Deliver() {
-	if m.draining || len(m.due) == 0 {
+func (m *Mutex) UnlockNotify() {
+	if m.notifying || len(m.due) == 0 {
 		m.Unlock()
 		return
 	}
-	m.draining = true
+	m.notifying = true
 	for len(m.due) > 0 {
 		batch := m.due
 		m.due = m.spare[:0]
@@ -42,7 +42,7 @@ func (m *Mutex) Deliver() {
 		m.Lock()
 		m.spare = batch
 	}
-	m.draining = false
+	m.notifying = false
 	m.Unlock()
 }
 
