@@ -25,7 +25,7 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 		at := i * q.Cfg.MaxRecvSGE
 		q.rq[i].sgl = elements[at : at : at+q.Cfg.MaxRecvSGE]
 	}
-	if err := q.Enter(q); err != nil {
+	if err := q.Register(q); err != nil {
 		return nil, err
 	}
 	return q, nil

@@ -89,9 +89,9 @@ func (q *queuePair) Close() error {
 	}
 	l.end(q, verbs.ErrDisconnected, verbs.ErrPeerDisconnected)
 	q.state.Store(uint32(verbs.StateClosed))
-	q.Release()
+	q.ReleaseCQs()
 	l.UnlockNotify()
-	q.Leave()
+	q.Unregister()
 	return nil
 }
 

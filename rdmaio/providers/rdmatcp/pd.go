@@ -20,7 +20,7 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 	if err := q.Configure(pd.Domain, pd.dev.numbers.Add(1), cfg); err != nil {
 		return nil, err
 	}
-	if err := q.Enter(q); err != nil {
+	if err := q.Register(q); err != nil {
 		return nil, err
 	}
 	return q, nil

@@ -155,9 +155,9 @@ func (q *queuePair) Close() error {
 		return nil
 	}
 	q.state.Store(uint32(verbs.StateClosed))
-	q.Release()
+	q.ReleaseCQs()
 	q.mu.UnlockNotify()
-	q.Leave()
+	q.Unregister()
 	return nil
 }
 

@@ -58,9 +58,9 @@ func (cq *CompletionQueue) reserve(n int) error {
 	return nil
 }
 
-// release takes a reservation back; completions left behind by q count on their
+// unreserve takes a reservation back; completions left behind by q count on their
 // own.
-func (cq *CompletionQueue) release(q *QueuePair, n int) {
+func (cq *CompletionQueue) unreserve(q *QueuePair, n int) {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
 	cq.reserved -= n

@@ -26,7 +26,7 @@ func TestLedger(t *testing.T) {
 	if err := q.Configure(pd, 1, verbs.QPConfig{SendCQ: cq, RecvCQ: cq}); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.Enter(hurrier(nil)); err != nil {
+	if err := q.Register(hurrier(nil)); err != nil {
 		t.Fatal(err)
 	}
 	buf := alloc(t, pd, 8)
@@ -62,8 +62,8 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	left(alive...)
-	q.Release()
-	q.Leave()
+	q.ReleaseCQs()
+	q.Unregister()
 	left("*soft.Domain", "*soft.CompletionQueue", "*soft.Region", "*uint8")
 	if err := mr.Deregister(); err != nil {
 		t.Fatal(err)

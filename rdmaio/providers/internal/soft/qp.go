@@ -60,21 +60,21 @@ func (q *QueuePair) Configure(pd *Domain, num uint32, cfg verbs.QPConfig) error 
 	return nil
 }
 
-// Enter takes the queue pair's share of its queues, domain and device. What
+// Register takes the queue pair's share of its queues, domain and device. What
 // fails leaves no trace.
-func (q *QueuePair) Enter(owner Owner) error {
-	if err := q.enter(owner); err != nil {
+func (q *QueuePair) Register(owner Owner) error {
+	if err := q.register(owner); err != nil {
 		return fmt.Errorf("%s: create queue pair: %w", q.PD.dev.provider, err)
 	}
 	return nil
 }
 
-func (q *QueuePair) enter(owner Owner) error {
+func (q *QueuePair) register(owner Owner) error {
 	if err := q.SendCQ.reserve(q.Cfg.MaxSendWR); err != nil {
 		return err
 	}
 	if err := q.RecvCQ.reserve(q.Cfg.MaxRecvWR); err != nil {
-		q.SendCQ.release(q, q.Cfg.MaxSendWR)
+		q.SendCQ.unreserve(q, q.Cfg.MaxSendWR)
 		return err
 	}
 	pd := q.PD
@@ -87,8 +87,8 @@ func (q *QueuePair) enter(owner Owner) error {
 		err = fmt.Errorf("protection domain: %w", verbs.ErrClosed)
 	}
 	if err != nil {
-		q.SendCQ.release(q, q.Cfg.MaxSendWR)
-		q.RecvCQ.release(q, q.Cfg.MaxRecvWR)
+		q.SendCQ.unreserve(q, q.Cfg.MaxSendWR)
+		q.RecvCQ.unreserve(q, q.Cfg.MaxRecvWR)
 		return err
 	}
 	pd.queues[q], pd.dev.queues[q] = owner, owner
@@ -96,15 +96,15 @@ func (q *QueuePair) enter(owner Owner) error {
 	return nil
 }
 
-// Release gives the share in the completion queues back. Later completions of
+// ReleaseCQs gives the share in the completion queues back. Later completions of
 // the queue pair would have no room.
-func (q *QueuePair) Release() {
-	q.SendCQ.release(q, q.Cfg.MaxSendWR)
-	q.RecvCQ.release(q, q.Cfg.MaxRecvWR)
+func (q *QueuePair) ReleaseCQs() {
+	q.SendCQ.unreserve(q, q.Cfg.MaxSendWR)
+	q.RecvCQ.unreserve(q, q.Cfg.MaxRecvWR)
 }
 
-// Leave strikes the queue pair out, after Release.
-func (q *QueuePair) Leave() {
+// Unregister strikes the queue pair out, after ReleaseCQs.
+func (q *QueuePair) Unregister() {
 	pd := q.PD
 	pd.mu.Lock()
 	delete(pd.queues, q)

@@ -84,7 +84,7 @@ func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 	if err := q.Configure(pd, 1, verbs.QPConfig{SendCQ: cq, RecvCQ: cq}); err != nil {
 		t.Fatal(err)
 	}
-	err = q.Enter(interrupter(func() {
+	err = q.Register(interrupter(func() {
 		interrupted = true
 		first.Unpin()
 		if err := mr.Reregister(make([]byte, 8), verbs.AccessRemoteRead); err != nil {
