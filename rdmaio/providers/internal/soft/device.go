@@ -176,10 +176,10 @@ func (d *Device) Region(key uint32) *Region {
 	return d.regions[key]
 }
 
-// rename strikes a region's old key out and, if it has a use for one, gives it a
+// replaceKey strikes a region's old key out and, if it has a use for one, gives it a
 // fresh key and address. When all keys have been used once, those still in use
 // are passed over.
-func (d *Device) rename(mr *Region, old uint32) (key uint32, base uint64) {
+func (d *Device) replaceKey(mr *Region, old uint32) (key uint32, base uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.regions, old)

@@ -17,7 +17,7 @@ type Element struct {
 // checked has ended.
 func (e *Element) Pin() bool {
 	for {
-		u := e.Region.used()
+		u := e.Region.loadUse()
 		if !u.valid() || u.registration() != e.registration {
 			return false
 		}
@@ -32,10 +32,10 @@ func (e *Element) Unpin() { e.Region.Unpin() }
 
 // Unpin ends a use of bytes of the region, for one pinned element.
 func (mr *Region) Unpin() {
-	if u := use(mr.use.Add(^uint64(usePin - 1))); (!u.valid() || u.moves()) && u.pins() == 0 {
-		mr.mu.Lock()               // a waiter has seen the last pin and is asleep, or will not see it
-		if mr.used().pins() == 0 { // else they may be those that a later Redirect waits for
-			mr.use.And(^uint64(useMoves))
+	if u := use(mr.use.Add(^uint64(usePin - 1))); (!u.valid() || u.redirecting()) && u.pins() == 0 {
+		mr.mu.Lock()                  // a waiter has seen the last pin and is asleep, or will not see it
+		if mr.loadUse().pins() == 0 { // else they may be those that a later Redirect waits for
+			mr.use.And(^uint64(useRedirecting))
 		}
 		mr.idle.Broadcast()
 		mr.mu.Unlock()
@@ -137,10 +137,10 @@ func (pd *Domain) Check(to List, sgl []verbs.SGE, limit, longest int, need verbs
 // registration it means.
 func (e *Element) check(need verbs.Access) error {
 	mr := e.Region
-	u := mr.used()
+	u := mr.loadUse()
 	size, access := int(mr.size.Load()), mr.Access()
 	switch {
-	case !u.valid() || !mr.used().same(u): // or it ended while we looked
+	case !u.valid() || !mr.loadUse().same(u): // or it ended while we looked
 		return fmt.Errorf("region is %v: %w", mr.State(), verbs.ErrAccess)
 	case e.Off < 0 || e.Len < 0 || e.Off > size || e.Len > size-e.Off:
 		return fmt.Errorf("offset %d and length %d are not within the %d bytes of the region: %w", e.Off, e.Len, size, verbs.ErrInvalidWR)

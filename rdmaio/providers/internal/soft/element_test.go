@@ -61,8 +61,8 @@ func TestPieces(t *testing.T) {
 			}
 		}
 		list.Unpin()
-		if a.used().pins()+b.used().pins() != 0 {
-			t.Fatalf("%d pins left", a.used().pins()+b.used().pins())
+		if a.loadUse().pins()+b.loadUse().pins() != 0 {
+			t.Fatalf("%d pins left", a.loadUse().pins()+b.loadUse().pins())
 		}
 	}
 }
@@ -84,13 +84,13 @@ func TestPinEndsWithRegistration(t *testing.T) {
 	if err := b.Invalidate(); err != nil {
 		t.Fatal(err)
 	}
-	if list.Pin() || a.used().pins() != 0 {
-		t.Errorf("pinned an invalid region; %d pins of the other left", a.used().pins())
+	if list.Pin() || a.loadUse().pins() != 0 {
+		t.Errorf("pinned an invalid region; %d pins of the other left", a.loadUse().pins())
 	}
 	if err := b.Reregister(buf, 0); err != nil {
 		t.Fatal(err)
 	}
-	if list.Pin() || a.used().pins()+b.used().pins() != 0 {
+	if list.Pin() || a.loadUse().pins()+b.loadUse().pins() != 0 {
 		t.Error("pinned the next registration of the same bytes")
 	}
 	if _, _, err := pd.Check(nil, []verbs.SGE{{MR: b, Length: 1}}, 1, 100, verbs.AccessLocalWrite); !errors.Is(err, verbs.ErrAccess) {
@@ -231,7 +231,7 @@ func TestPinsEnd(t *testing.T) {
 	}
 	stop.Store(true)
 	wg.Wait()
-	if n := mr.used().pins(); n != 0 {
+	if n := mr.loadUse().pins(); n != 0 {
 		t.Errorf("%d pins left", n)
 	}
 }

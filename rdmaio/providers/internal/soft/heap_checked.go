@@ -6,14 +6,14 @@ import "fmt"
 
 const (
 	zone       = 64      // bytes before and behind a buffer, at least
-	asideBytes = 1 << 20 // of freed memory of a domain, at most
+	freedBytes = 1 << 20 // of freed memory of a domain, at most
 )
 
 // heap makes the memory of Alloc with zones around it, and keeps freed memory
 // for a while to see whether somebody still writes to it.
 type heap struct {
 	blocks map[*byte]*block
-	aside  []*block // freed, oldest first
+	freed  []*block // freed, oldest first
 	bytes  int      // of those
 }
 
@@ -55,17 +55,17 @@ func (h *heap) free(buf []byte) {
 	}
 	fill(b.buf)
 	forbid(b.whole)
-	h.aside = append(h.aside, b)
+	h.freed = append(h.freed, b)
 	h.bytes += len(b.whole)
-	for h.bytes > asideBytes {
-		h.release()
+	for h.bytes > freedBytes {
+		h.dropOldest()
 	}
 }
 
-// release gives the oldest freed buffer to the garbage collector.
-func (h *heap) release() {
-	b := h.aside[0]
-	h.aside = h.aside[1:]
+// dropOldest gives the oldest freed buffer to the garbage collector.
+func (h *heap) dropOldest() {
+	b := h.freed[0]
+	h.freed = h.freed[1:]
 	h.bytes -= len(b.whole)
 	allow(b.whole)
 	if i := damage(b.whole); i >= 0 {
@@ -75,8 +75,8 @@ func (h *heap) release() {
 
 // close checks what is set aside.
 func (h *heap) close() {
-	for len(h.aside) > 0 {
-		h.release()
+	for len(h.freed) > 0 {
+		h.dropOldest()
 	}
 }
 

@@ -75,8 +75,8 @@ func TestStep3Bound(t *testing.T) {
 		if err := pd.Free(b); err != nil {
 			t.Fatal(err)
 		}
-		if pd.heap.bytes > asideBytes {
-			t.Fatalf("%d bytes set aside after %d frees, want at most %d", pd.heap.bytes, i, asideBytes)
+		if pd.heap.bytes > freedBytes {
+			t.Fatalf("%d bytes set aside after %d frees, want at most %d", pd.heap.bytes, i, freedBytes)
 		}
 	}
 	if err := pd.Free(first); err != nil {

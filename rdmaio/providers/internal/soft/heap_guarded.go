@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-const asideBytes = 64 << 20 // of address space of a domain's freed memory, at most
+const freedBytes = 64 << 20 // of address space of a domain's freed memory, at most
 
 var page = syscall.Getpagesize()
 
@@ -15,7 +15,7 @@ var page = syscall.Getpagesize()
 // that cannot be touched. Freed memory cannot be touched either.
 type heap struct {
 	blocks map[*byte]*block
-	aside  [][]byte // freed mappings, oldest first
+	freed  [][]byte // freed mappings, oldest first
 	bytes  int      // of those
 }
 
@@ -55,24 +55,24 @@ func (h *heap) free(buf []byte) {
 		panic(fmt.Sprintf("soft: memory check: buffer of %d bytes: byte %d behind it was written; allocated by%v", b.size, i+1, b.origin))
 	}
 	must(syscall.Mprotect(b.mapping, syscall.PROT_NONE))
-	h.aside = append(h.aside, b.mapping)
+	h.freed = append(h.freed, b.mapping)
 	h.bytes += len(b.mapping)
-	for h.bytes > asideBytes {
-		h.release()
+	for h.bytes > freedBytes {
+		h.dropOldest()
 	}
 }
 
-// release unmaps the oldest freed buffer.
-func (h *heap) release() {
-	m := h.aside[0]
-	h.aside = h.aside[1:]
+// dropOldest unmaps the oldest freed buffer.
+func (h *heap) dropOldest() {
+	m := h.freed[0]
+	h.freed = h.freed[1:]
 	h.bytes -= len(m)
 	must(syscall.Munmap(m))
 }
 
 func (h *heap) close() {
-	for len(h.aside) > 0 {
-		h.release()
+	for len(h.freed) > 0 {
+		h.dropOldest()
 	}
 }
 

@@ -32,27 +32,27 @@ type use uint64
 
 const (
 	useValid        use = 1
-	useMoves        use = 1 << 1
+	useRedirecting  use = 1 << 1
 	useSecond       use = 1 << 2
 	usePin          use = 1 << 3
 	useRegistration use = 1 << 24
 )
 
 func (u use) valid() bool          { return u&useValid != 0 }
-func (u use) moves() bool          { return u&useMoves != 0 }
+func (u use) redirecting() bool    { return u&useRedirecting != 0 }
 func (u use) pins() int            { return int(u % useRegistration / usePin) }
 func (u use) registration() uint64 { return uint64(u / useRegistration) }
 
 // same reports whether that is the registration o, still valid if o was.
 func (u use) same(o use) bool { return (u^o)&^(useRegistration-1-useValid) == 0 }
 
-func (mr *Region) used() use { return use(mr.use.Load()) }
+func (mr *Region) loadUse() use { return use(mr.use.Load()) }
 
 // expire ends the registration. mr is locked.
 func (mr *Region) expire(state verbs.MRState) {
 	mr.state = state
 	mr.use.And(^uint64(useValid))
-	mr.drain()
+	mr.waitForPins()
 }
 
 var _ verbs.MemoryRegion = (*Region)(nil)
@@ -66,7 +66,7 @@ func (mr *Region) Bytes() []byte {
 
 // bytes is the memory that the region stands for now. A caller without the lock has a pin.
 func (mr *Region) bytes() []byte {
-	if mr.used()&useSecond != 0 {
+	if mr.loadUse()&useSecond != 0 {
 		return mr.bufs[1]
 	}
 	return mr.bufs[0]
@@ -120,12 +120,12 @@ func (mr *Region) Invalidate() error {
 // Redirect implements verbs.Redirector. Pins that begin from now on are of the new memory, so that the old one is free
 // at the first moment without a pin.
 func (mr *Region) Redirect(buf []byte) error {
-	if err := mr.pd.registrable(buf, mr.Access()); err != nil {
+	if err := mr.pd.checkBuffer(buf, mr.Access()); err != nil {
 		return err
 	}
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
-	for mr.used().moves() { // another goroutine is at it
+	for mr.loadUse().redirecting() { // another goroutine is at it
 		mr.idle.Wait()
 	}
 	switch {
@@ -137,27 +137,27 @@ func (mr *Region) Redirect(buf []byte) error {
 		return nil
 	}
 	to := 1
-	if mr.used()&useSecond != 0 {
+	if mr.loadUse()&useSecond != 0 {
 		to = 0
 	}
 	mr.bufs[to] = buf
 	var began use
 	for done := false; !done; {
-		began = mr.used()
-		done = mr.use.CompareAndSwap(uint64(began), uint64(began^useSecond|useMoves))
+		began = mr.loadUse()
+		done = mr.use.CompareAndSwap(uint64(began), uint64(began^useSecond|useRedirecting))
 	}
 	if began.pins() > 0 {
 		mr.mu.Unlock()
 		mr.pd.interrupt()
 		mr.mu.Lock()
 	}
-	if mr.used().pins() == 0 {
-		mr.use.And(^uint64(useMoves))
+	if mr.loadUse().pins() == 0 {
+		mr.use.And(^uint64(useRedirecting))
 	}
-	for u := mr.used(); u.moves() && u.registration() == began.registration(); u = mr.used() {
+	for u := mr.loadUse(); u.redirecting() && u.registration() == began.registration(); u = mr.loadUse() {
 		mr.idle.Wait()
 	}
-	if mr.used().registration() == began.registration() {
+	if mr.loadUse().registration() == began.registration() {
 		mr.bufs[1-to] = nil
 	}
 	return nil
@@ -179,17 +179,17 @@ func (pd *Domain) InvalidateKey(key uint32) bool {
 	return true
 }
 
-// drain waits for the copies in progress. One that waits for the peer is
+// waitForPins waits for the copies in progress. One that waits for the peer is
 // interrupted, so it ends. mr is locked, and unlocked for a moment.
-func (mr *Region) drain() {
-	ended := mr.used()
+func (mr *Region) waitForPins() {
+	ended := mr.loadUse()
 	if ended.pins() == 0 {
 		return
 	}
 	mr.mu.Unlock()
 	mr.pd.interrupt()
 	mr.mu.Lock()
-	for u := mr.used(); u.pins() > 0 && u.registration() == ended.registration(); u = mr.used() { // else they are the next one's
+	for u := mr.loadUse(); u.pins() > 0 && u.registration() == ended.registration(); u = mr.loadUse() { // else they are the next one's
 		mr.idle.Wait()
 	}
 }
@@ -200,7 +200,7 @@ func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
 	if err := d.Usable(); err != nil {
 		return err
 	}
-	if err := mr.pd.registrable(buf, access); err != nil {
+	if err := mr.pd.checkBuffer(buf, access); err != nil {
 		return err
 	}
 	return mr.renew(buf, access)
@@ -210,7 +210,7 @@ func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
 func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
-	for mr.used().pins() > 0 && mr.state == verbs.MRInvalid { // another goroutine's Invalidate is waiting for them too
+	for mr.loadUse().pins() > 0 && mr.state == verbs.MRInvalid { // another goroutine's Invalidate is waiting for them too
 		mr.idle.Wait()
 	}
 	switch mr.state {
@@ -222,9 +222,9 @@ func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	mr.state = verbs.MRValid
 	mr.size.Store(int64(len(buf)))
 	mr.access.Store(uint32(access))
-	mr.key, mr.base = mr.pd.dev.rename(mr, mr.key)
+	mr.key, mr.base = mr.pd.dev.replaceKey(mr, mr.key)
 	mr.bufs = [2][]byte{buf}
-	mr.use.Store(uint64(mr.used()/useRegistration+1)*uint64(useRegistration) | uint64(useValid)) // last: now it may be pinned
+	mr.use.Store(uint64(mr.loadUse()/useRegistration+1)*uint64(useRegistration) | uint64(useValid)) // last: now it may be pinned
 	return nil
 }
 
@@ -266,7 +266,7 @@ func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e E
 	if off > size || uint64(n) > size-off {
 		return e, "range is not within the region"
 	}
-	return Element{Region: mr, registration: mr.used().registration(), Off: int(off), Len: n}, ""
+	return Element{Region: mr, registration: mr.loadUse().registration(), Off: int(off), Len: n}, ""
 }
 
 // Invalidatable says why a peer may not invalidate the region that key names, if so.

@@ -6,8 +6,8 @@ import "sync"
 // that become due and runs them when it is free.
 type Mutex struct {
 	sync.Mutex
-	due      []notification
-	spare    []notification
+	due       []notification
+	spare     []notification
 	notifying bool // a goroutine is running notifications
 }
 

@@ -94,7 +94,7 @@ func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 	if err := d.Usable(); err != nil {
 		return nil, err
 	}
-	if err := pd.registrable(buf, access); err != nil {
+	if err := pd.checkBuffer(buf, access); err != nil {
 		return nil, err
 	}
 	mr := &Region{pd: pd, state: verbs.MRInvalid}
@@ -111,8 +111,8 @@ func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 	return mr, mr.renew(buf, access)
 }
 
-// registrable says what is wrong with a registration.
-func (pd *Domain) registrable(buf []byte, access verbs.Access) error {
+// checkBuffer says what is wrong with a registration.
+func (pd *Domain) checkBuffer(buf []byte, access verbs.Access) error {
 	d := pd.dev
 	switch {
 	case len(buf) == 0:

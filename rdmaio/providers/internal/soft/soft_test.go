@@ -57,7 +57,7 @@ func TestKeysOfLiveRegionsAreNotGivenTwice(t *testing.T) {
 type interrupter func()
 
 func (h interrupter) Interrupt() { h() }
-func (interrupter) Removed() {}
+func (interrupter) Removed()     {}
 
 // Invalidate waits for the users of the registration that it ended, not for
 // those of the next one, which another goroutine may have begun meanwhile.
@@ -98,7 +98,7 @@ func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 	if err := mr.Invalidate(); err != nil || !interrupted {
 		t.Fatalf("%v; the owner was interrupted: %v", err, interrupted)
 	}
-	if mr.State() != verbs.MRValid || mr.used().pins() != 1 {
-		t.Errorf("region is %v with %d pins, want the next registration with one", mr.State(), mr.used().pins())
+	if mr.State() != verbs.MRValid || mr.loadUse().pins() != 1 {
+		t.Errorf("region is %v with %d pins, want the next registration with one", mr.State(), mr.loadUse().pins())
 	}
 }
