@@ -26,7 +26,7 @@ func TestLedger(t *testing.T) {
 	if err := q.Configure(pd, 1, verbs.QPConfig{SendCQ: cq, RecvCQ: cq}); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.Register(hurrier(nil)); err != nil {
+	if err := q.Register(interrupter(nil)); err != nil {
 		t.Fatal(err)
 	}
 	buf := alloc(t, pd, 8)
