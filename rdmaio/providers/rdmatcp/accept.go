@@ -140,7 +140,7 @@ func (r *connRequest) accept(ctx context.Context, q *queuePair, p verbs.ConnPara
 			return nil, err
 		}
 		info.InitiatorDepth, info.ResponderResources = min(p.InitiatorDepth, raw.PeerResources), p.ResponderResources
-		return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, raw.MaxSend)
+		return info, q.start(w, info.InitiatorDepth, info.ResponderResources, raw.MaxSend)
 	}
 	info.InitiatorDepth = min(p.InitiatorDepth, int(r.hello.resources))
 	info.ResponderResources = min(p.ResponderResources, int(r.hello.depth))
@@ -156,5 +156,5 @@ func (r *connRequest) accept(ctx context.Context, q *queuePair, p verbs.ConnPara
 		return nil, peerClosed(err)
 	}
 	w.conn.SetWriteDeadline(time.Time{})
-	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, r.hello.maxSend)
+	return info, q.start(w, info.InitiatorDepth, info.ResponderResources, r.hello.maxSend)
 }

@@ -110,9 +110,9 @@ func (b *batch) seal() {
 	b.bufs = b.iov
 }
 
-// written takes n bytes of a batch that is all in the arena off what is still to
+// advance takes n bytes of a batch that is all in the arena off what is still to
 // be written, and reports whether that was all.
-func (b *batch) written(n int) bool {
+func (b *batch) advance(n int) bool {
 	b.bufs[0] = b.bufs[0][n:]
 	if len(b.bufs[0]) == 0 {
 		b.bufs = b.bufs[1:]
@@ -120,9 +120,9 @@ func (b *batch) written(n int) bool {
 	return len(b.bufs) == 0
 }
 
-// keep copies what is still to be written, so that the registered memory in it
+// copyRest copies what is still to be written, so that the registered memory in it
 // can be let go of.
-func (b *batch) keep() {
+func (b *batch) copyRest() {
 	if len(b.pay) == 0 {
 		return
 	}

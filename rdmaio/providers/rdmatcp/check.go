@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// accept checks a segment against the state of the connection and finds the
+// checkSegment checks a segment against the state of the connection and finds the
 // target of its payload: all that can be refused is refused before a byte is
 // placed.
-func (q *queuePair) accept(w *wire, h *segment.Header) error {
+func (q *queuePair) checkSegment(w *wire, h *segment.Header) error {
 	q.mu.Lock()
 	defer q.unlock()
 	if q.ending {
@@ -37,7 +37,7 @@ func (q *queuePair) accept(w *wire, h *segment.Header) error {
 		return nil
 	}
 	if h.Begin {
-		in.res, in.have = h.Res, 0
+		in.res, in.controlLen = h.Res, 0
 	}
 	switch h.Type {
 	case segment.Send:
@@ -52,7 +52,7 @@ func (q *queuePair) accept(w *wire, h *segment.Header) error {
 func (q *queuePair) acceptSend(h *segment.Header) error {
 	in := &q.in
 	if h.Begin {
-		in.bytes = 0
+		in.sendLen = 0
 		if in.report = in.res == resReport && q.dev.cfg.Raw == nil; !in.report {
 			if !q.await(func() bool { return q.rqNext < q.rq.tail }, q.dev.cfg.ReceiveTimeout) {
 				if q.ending {
@@ -71,9 +71,9 @@ func (q *queuePair) acceptSend(h *segment.Header) error {
 		return nil
 	}
 	r := q.rq.at(in.message)
-	if in.bytes += h.Payload(); in.bytes > r.total {
+	if in.sendLen += h.Payload(); in.sendLen > r.total {
 		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalLength}
-		return q.refuse(reasonLength, h.Number, 0, fmt.Sprintf("Send of at least %d bytes, but the Receive has room for %d", in.bytes, r.total))
+		return q.refuse(reasonLength, h.Number, 0, fmt.Sprintf("Send of at least %d bytes, but the Receive has room for %d", in.sendLen, r.total))
 	}
 	in.target = r.sgl
 	return nil
@@ -143,8 +143,8 @@ func (q *queuePair) awaitSources(h *segment.Header, e *soft.Element) bool {
 
 // await waits for something that wake announces; false after the time, or when
 // the connection ends. mu is held, but not while waiting.
-func (q *queuePair) await(there func() bool, atMost time.Duration) bool {
-	if there() {
+func (q *queuePair) await(done func() bool, atMost time.Duration) bool {
+	if done() {
 		return true
 	}
 	q.uncork()
@@ -152,20 +152,20 @@ func (q *queuePair) await(there func() bool, atMost time.Duration) bool {
 	defer timer.Stop()
 	for {
 		q.mu.UnlockNotify()
-		over := false
+		expired := false
 		select {
-		case <-q.posted:
+		case <-q.woken:
 		case <-timer.C:
-			over = true
+			expired = true
 		case <-q.endStarted:
 		}
 		q.mu.Lock()
 		switch {
 		case q.ending:
 			return false
-		case there():
+		case done():
 			return true
-		case over:
+		case expired:
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (q *queuePair) commit(h *segment.Header) error {
 	switch {
 	case h.Type == segment.ReadRequest:
-		q.serve(h)
+		q.queueResponse(h)
 	case !h.End, h.Type == segment.Write:
 		// A Write ends unnoticed (R6).
 	case h.Type == segment.ReadResponse:
@@ -26,8 +26,8 @@ func (q *queuePair) commit(h *segment.Header) error {
 	return nil
 }
 
-// serve queues a Read of the peer.
-func (q *queuePair) serve(h *segment.Header) {
+// queueResponse queues a Read of the peer.
+func (q *queuePair) queueResponse(h *segment.Header) {
 	r := q.resp.next()
 	*r = response{number: h.Number, total: int(h.RDMALength)}
 	if r.total > 0 {
@@ -49,12 +49,12 @@ func (q *queuePair) readDone() {
 // have been served (§3.4 Order).
 func (q *queuePair) deliver(h *segment.Header) error {
 	in, r := &q.in, q.rq.at(q.in.message)
-	r.wc = verbs.WC{ByteLen: uint32(in.bytes)}
+	r.wc = verbs.WC{ByteLen: uint32(in.sendLen)}
 	if q.dev.cfg.Raw == nil {
 		r.solicited = in.res&resSolicited != 0
 		if in.res&resControl != 0 {
-			if op := binary.BigEndian.Uint32(in.control[:]); in.have < 4*controlWords || op != opInvalidate {
-				return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("%d bytes of control data that begin with operation %#x, want %d and %#x: %v", in.have, op, 4*controlWords, opInvalidate, errProfile))
+			if op := binary.BigEndian.Uint32(in.control[:]); in.controlLen < 4*controlWords || op != opInvalidate {
+				return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("%d bytes of control data that begin with operation %#x, want %d and %#x: %v", in.controlLen, op, 4*controlWords, opInvalidate, errProfile))
 			}
 			key := binary.BigEndian.Uint32(in.control[4:])
 			if reason := q.PD.Invalidatable(key); reason != "" { // RFC 5042 §6.4.5
@@ -76,8 +76,8 @@ func (q *queuePair) deliver(h *segment.Header) error {
 
 // reported ends the connection for the reason that the peer gives.
 func (q *queuePair) reported() error {
-	if q.in.have < 4*reportWords {
-		return q.refuse(reasonFormat, 0, 0, fmt.Sprintf("report of %d bytes, want %d: %v", q.in.have, 4*reportWords, errProfile))
+	if q.in.controlLen < 4*reportWords {
+		return q.refuse(reasonFormat, 0, 0, fmt.Sprintf("report of %d bytes, want %d: %v", q.in.controlLen, 4*reportWords, errProfile))
 	}
 	p := decodeReport(q.in.control[:])
 	if p.reason == reasonGoodbye {

@@ -35,7 +35,7 @@ func (q *queuePair) recordControl(h *segment.Header, control []byte) error {
 	in, raw := &q.in, q.dev.cfg.Raw
 	if raw == nil {
 		if h.Type != segment.ReadResponse {
-			in.have += copy(in.control[in.have:], control)
+			in.controlLen += copy(in.control[in.controlLen:], control)
 		}
 		return nil
 	}

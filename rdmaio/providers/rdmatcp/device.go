@@ -30,7 +30,7 @@ type Device struct {
 		receivedDirect, receivedStaged   atomic.Int64
 	}
 
-	log        journal
+	log        limitedLog
 	ownCounts  bool           // this machine is a source
 	goroutines sync.WaitGroup // all that work for this device; Close joins them
 
@@ -57,7 +57,7 @@ func Open(cfg *Config) (*Device, error) {
 		return nil, err
 	}
 	return &Device{
-		cfg: c, attrs: a, soft: books, log: journal{to: c.Logger, rate: bucket{rate: c.LogRate}}, ownCounts: cfg.MaxPerSource > 0,
+		cfg: c, attrs: a, soft: books, log: limitedLog{to: c.Logger, rate: bucket{rate: c.LogRate}}, ownCounts: cfg.MaxPerSource > 0,
 		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
 	}, nil
 }

@@ -105,7 +105,7 @@ func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*ve
 	info := &verbs.ConnInfo{RemoteAddr: conn.RemoteAddr().String(), LocalAddr: conn.LocalAddr().String()}
 	if raw := d.cfg.Raw; raw != nil {
 		info.InitiatorDepth, info.ResponderResources = min(p.InitiatorDepth, raw.PeerResources), p.ResponderResources
-		return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, raw.MaxSend)
+		return info, q.start(w, info.InitiatorDepth, info.ResponderResources, raw.MaxSend)
 	}
 	local := hello{maxSend: d.attrs.MaxMessageSize, resources: uint16(p.ResponderResources), depth: uint16(p.InitiatorDepth), private: p.PrivateData}
 	if err := w.sendHello(&local); err != nil {
@@ -124,7 +124,7 @@ func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*ve
 	info.PrivateData = remote.private
 	info.InitiatorDepth = min(p.InitiatorDepth, int(remote.resources))
 	info.ResponderResources = min(p.ResponderResources, int(remote.depth))
-	return info, q.attach(w, info.InitiatorDepth, info.ResponderResources, remote.maxSend)
+	return info, q.start(w, info.InitiatorDepth, info.ResponderResources, remote.maxSend)
 }
 
 // dialError says that nobody listens, or no longer did when the system had connected

@@ -13,9 +13,9 @@ import (
 type step uint8
 
 const (
-	nothing step = iota // there is none that can go now
-	added
-	direct // there is one, which only the writer can send
+	stepNone step = iota // there is none that can go now
+	stepAdded
+	stepNeedsWriter // there is one, which only the writer can send
 )
 
 // fill puts the segments that can go now into the batch, those of the two groups
@@ -24,14 +24,14 @@ func (q *queuePair) fill(w *wire, stagedOnly bool) (more bool) {
 	q.out.first = q.sqNext
 	for !q.out.full() && !q.ending {
 		a := q.fillRequest(w, stagedOnly)
-		b := nothing
+		b := stepNone
 		if !q.out.full() && !q.ending {
 			b = q.fillResponse(w, stagedOnly)
 		}
-		if a == direct || b == direct {
+		if a == stepNeedsWriter || b == stepNeedsWriter {
 			more = true
 		}
-		if a != added && b != added {
+		if a != stepAdded && b != stepAdded {
 			break
 		}
 	}
@@ -42,15 +42,15 @@ func (q *queuePair) fill(w *wire, stagedOnly bool) (more bool) {
 // fillRequest adds a segment of the oldest request that is not on its way.
 func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	if q.sqNext == q.sq.tail {
-		return nothing
+		return stepNone
 	}
 	r := q.sq.at(q.sqNext)
 	if !q.begun {
 		switch {
 		case r.flags&verbs.SendFence != 0 && q.reads.len() > 0:
-			return nothing
+			return stepNone
 		case r.opcode == verbs.RDMARead && q.reads.len() >= q.depth: // R14
-			return nothing
+			return stepNone
 		case r.opcode == verbs.LocalInvalidate:
 			return q.localInvalidate(r)
 		}
@@ -93,12 +93,12 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 		}
 	}
 	if h.Begin {
-		q.per = perSegment(r.total, h.Type.MaxPayload()-max(4*controlWords, len(control)))
+		q.segmentSize = perSegment(r.total, h.Type.MaxPayload()-max(4*controlWords, len(control)))
 	}
-	n := min(q.per, r.total-q.sqSent)
+	n := min(q.segmentSize, r.total-q.sqSent)
 	h.End = q.sqSent+n == r.total
 	if n > StageLimit && stagedOnly {
-		return direct
+		return stepNeedsWriter
 	}
 	if !r.sgl.Pin() {
 		return q.failRequest(r, verbs.StatusLocalProtection, "local region was invalidated after the post")
@@ -108,7 +108,7 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	if h.End {
 		return q.requestBegun()
 	}
-	return added
+	return stepAdded
 }
 
 // addPinned adds a segment from a pinned list and keeps the pins if it must.
@@ -126,7 +126,7 @@ func (q *queuePair) addPinned(h *segment.Header, control []byte, sgl soft.List, 
 func (q *queuePair) requestBegun() step {
 	q.begun = false
 	q.sqNext++
-	return added
+	return stepAdded
 }
 
 // impossible says why no peer could carry a request out: offsets have 32 bits.
@@ -152,7 +152,7 @@ func perSegment(total, most int) int {
 // localInvalidate runs a LocalInvalidate request.
 func (q *queuePair) localInvalidate(r *request) step {
 	if len(q.out.pins) > 0 { // perhaps of that region: first write it
-		return nothing
+		return stepNone
 	}
 	if !q.PD.InvalidateKey(r.invalidate) {
 		return q.failRequest(r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.invalidate))
@@ -160,25 +160,25 @@ func (q *queuePair) localInvalidate(r *request) step {
 	r.done = true
 	q.sqNext++
 	q.completeSends()
-	return added
+	return stepAdded
 }
 
 // failRequest ends the connection for a request that cannot be carried out, after
 // what stands before it has been sent.
 func (q *queuePair) failRequest(r *request, status verbs.Status, what string) step {
 	if !q.out.empty() {
-		return nothing
+		return stepNone
 	}
 	r.done, r.status = true, status
 	q.end(fmt.Errorf("%w: request %#x of queue pair %d: %v: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.Num(), r.opcode, what, status.Err()), report{reason: reasonFailed})
-	return nothing
+	return stepNone
 }
 
 // fillResponse adds a segment of the oldest Read of the peer that is not
 // answered. Responses leave in the order of their requests.
 func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
 	if q.rspNext == q.resp.tail {
-		return nothing
+		return stepNone
 	}
 	r := q.resp.at(q.rspNext)
 	h := w.header(segment.ReadResponse, r.number)
@@ -187,7 +187,7 @@ func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
 	n := min(perSegment(r.total, h.Type.MaxPayload()), r.total-r.sent)
 	h.End = r.sent+n == r.total
 	if n > StageLimit && stagedOnly {
-		return direct
+		return stepNeedsWriter
 	}
 	var source soft.List
 	if r.total > 0 {
@@ -195,12 +195,12 @@ func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
 			if q.out.empty() {
 				q.refuse(reasonAccess, r.number, 0, "source of a Read was invalidated before all of it was sent")
 			}
-			return nothing
+			return stepNone
 		}
 	}
 	q.addPinned(&h, nil, source, r.sent, n)
 	if r.sent += n; h.End {
 		q.rspNext++
 	}
-	return added
+	return stepAdded
 }

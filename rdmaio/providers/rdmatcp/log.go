@@ -11,27 +11,27 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// journal writes what peers make a device say, which they cannot make it say
+// limitedLog writes what peers make a device say, which they cannot make it say
 // more often than Config.LogRate.
-type journal struct {
+type limitedLog struct {
 	to         *slog.Logger // nil: silent
 	rate       bucket
 	suppressed atomic.Int64
-	untold     atomic.Int64 // of them, since the last line
+	unreported atomic.Int64 // of them, since the last line
 }
 
 // write writes a line, unless there were too many. No lock is held: a handler
 // may take its time.
-func (j *journal) write(what string, attrs ...slog.Attr) {
+func (j *limitedLog) write(what string, attrs ...slog.Attr) {
 	if j.to == nil {
 		return
 	}
 	if !j.rate.allow(time.Now()) {
 		j.suppressed.Add(1)
-		j.untold.Add(1)
+		j.unreported.Add(1)
 		return
 	}
-	if n := j.untold.Swap(0); n > 0 {
+	if n := j.unreported.Swap(0); n > 0 {
 		attrs = append(attrs, slog.Int64("suppressed", n))
 	}
 	j.to.LogAttrs(context.Background(), slog.LevelWarn, what, attrs...)

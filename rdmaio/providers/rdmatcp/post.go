@@ -109,7 +109,7 @@ func (q *queuePair) postRecv(wrs []verbs.RecvWR) (int, error) {
 // wake tells the reader that something it may wait for has happened.
 func (q *queuePair) wake() {
 	select {
-	case q.posted <- struct{}{}:
+	case q.woken <- struct{}{}:
 	default:
 	}
 }

@@ -32,7 +32,7 @@ const (
 // while.
 func (q *queuePair) kick() {
 	if !q.corked {
-		q.push(q.burst == 0 && !q.stream)
+		q.push(q.inlineWrites == 0 && !q.streaming)
 	}
 }
 
@@ -47,7 +47,7 @@ func (q *queuePair) push(now bool) {
 		q.out = batches.Get().(*batch)
 	}
 	if w.raw != nil && now {
-		if q.burst++; q.pump(w) {
+		if q.inlineWrites++; q.pump(w) {
 			return
 		}
 	}
@@ -88,9 +88,9 @@ func (q *queuePair) unlock() {
 // noteArrival notes that something came from the peer. mu is held.
 func (q *queuePair) noteArrival() {
 	if q.posts > 0 {
-		q.stream = q.posts > 1
+		q.streaming = q.posts > 1
 	}
-	q.posts, q.burst = 0, 0
+	q.posts, q.inlineWrites = 0, 0
 }
 
 // releaseToken gives the token back.
@@ -128,7 +128,7 @@ func (q *queuePair) pump(w *wire) bool {
 		q.out.seal()
 		n, err := w.try(q.out.bufs[0])
 		q.mu.Lock()
-		switch whole := q.out.written(n); {
+		switch whole := q.out.advance(n); {
 		case err != nil:
 			w.truncated = true
 			q.writeFailed(err)
@@ -188,7 +188,7 @@ func (q *queuePair) write(w *wire) bool {
 	if w.raw != nil && len(q.out.bufs) == 1 { // nothing pinned: mostly no need to wait
 		var n int
 		n, err = w.try(q.out.bufs[0])
-		whole = q.out.written(n)
+		whole = q.out.advance(n)
 		w.truncated = w.truncated || err != nil
 	}
 	if err == nil && !whole {

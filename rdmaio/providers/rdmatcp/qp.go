@@ -39,25 +39,25 @@ type queuePair struct {
 	rq    ring[recv]    // posted and not completed
 
 	// Sending: see pump.go.
-	sending bool          // somebody has the token
-	handoff chan struct{} // of one: the writer has it
-	writing bool          // there is a writer
-	out     *batch        // the token holder's; nil if nobody ever was
-	corked  bool          // the reader will send, when it has looked at all that came
-	burst   int           // writes by those who post, since something came
-	posts   int           // posts since then
-	stream  bool          // there was more than one, the last time
-	sqNext  uint64        // first request that was not begun, or is being sent
-	sqSent  int           // bytes of it that were
-	per     int           // bytes of each of its segments but the last
-	begun   bool          // it was begun
-	resp    ring[response]
-	rspNext uint64 // as sqNext
-	control [4 * controlWords]byte
+	sending      bool          // somebody has the token
+	handoff      chan struct{} // of one: the writer has it
+	writing      bool          // there is a writer
+	out          *batch        // the token holder's; nil if nobody ever was
+	corked       bool          // the reader will send, when it has looked at all that came
+	inlineWrites int           // writes by those who post, since something came
+	posts        int           // posts since then
+	streaming    bool          // there was more than one, the last time
+	sqNext       uint64        // first request that was not begun, or is being sent
+	sqSent       int           // bytes of it that were
+	segmentSize  int           // bytes of each of its segments but the last
+	begun        bool          // it was begun
+	resp         ring[response]
+	rspNext      uint64 // as sqNext
+	control      [4 * controlWords]byte
 
 	// Receiving: see receive.go.
 	rqNext uint64        // first Receive that has no message
-	posted chan struct{} // of one: something that the reader waits for may have happened
+	woken  chan struct{} // of one: something that the reader waits for may have happened
 	in     incoming
 }
 
@@ -171,9 +171,9 @@ func (q *queuePair) Interrupt() {
 	}
 }
 
-// attach connects a queue pair that is in StateConnecting and starts its
+// start connects a queue pair that is in StateConnecting and starts its
 // goroutines. It fails with the reason why the queue pair has ended meanwhile.
-func (q *queuePair) attach(w *wire, depth, resources int, maxSend uint32) error {
+func (q *queuePair) start(w *wire, depth, resources int, maxSend uint32) error {
 	w.borrowInput()
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,13 +18,13 @@ import (
 type incoming struct {
 	res        uint8                 // of its first segment
 	control    [4 * reportWords]byte // the first bytes of its control data
-	have       int                   // how many
+	controlLen int                   // how many
 	message    uint64                // number of the Receive that a Send goes to
 	report     bool                  // it is one
 	cork       int                   // segments since others were told to hold back
 	rawControl [2]controlData        // of the open messages of both groups, for a raw user
 	write      [1]soft.Element       // target of a Write
-	bytes      int                   // of a Send
+	sendLen    int                   // of a Send
 
 	target soft.List // where the payload of the segment goes
 	off    int       // and from which byte on
@@ -34,7 +34,7 @@ type incoming struct {
 // readLoop is the reader: it owns what arrives, and in the end the stream.
 func (q *queuePair) readLoop(w *wire) {
 	for {
-		err := q.segment(w)
+		err := q.readSegment(w)
 		if err == nil {
 			continue
 		}
@@ -110,8 +110,8 @@ func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error
 	return err
 }
 
-// segment takes the next segment off the stream.
-func (q *queuePair) segment(w *wire) error {
+// readSegment takes the next segment off the stream.
+func (q *queuePair) readSegment(w *wire) error {
 	if c := q.in.cork; c >= corkSegments || c > 0 && !w.noWait && !w.segmentBuffered() {
 		q.flush(w)
 	}
@@ -137,7 +137,7 @@ func (q *queuePair) segment(w *wire) error {
 	if err := w.stream.Decode(&h, b); err != nil {
 		return err
 	}
-	if err := q.accept(w, &h); err != nil {
+	if err := q.checkSegment(w, &h); err != nil {
 		return err
 	}
 	w.openBytes += int64(h.Payload())

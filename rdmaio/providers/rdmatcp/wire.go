@@ -219,7 +219,7 @@ func (w *wire) copyAhead(dst []byte) int {
 // memory it keeps a copy of the rest and calls release.
 func (w *wire) send(b *batch, release func()) error {
 	if w.tcp == nil && len(b.pay) > 0 {
-		b.keep()
+		b.copyRest()
 		release()
 	}
 	limit := time.Now().Add(w.dev.cfg.SendTimeout)
@@ -233,7 +233,7 @@ func (w *wire) send(b *batch, release func()) error {
 			continue // stop has set another one, which this may have undone
 		}
 		if w.interruptWrite.Swap(false) {
-			b.keep()
+			b.copyRest()
 			release()
 			continue
 		}

@@ -77,11 +77,11 @@ func TestLocalInvalidateWaitsForWrite(t *testing.T) {
 	*q.sq.next() = request{opcode: verbs.LocalInvalidate, invalidate: mr.RKey()}
 	r := q.sq.at(q.sq.push())
 	q.out = &batch{pins: []*soft.Region{nil}}
-	if got := q.localInvalidate(r); got != nothing || r.done || mr.State() != verbs.MRValid {
+	if got := q.localInvalidate(r); got != stepNone || r.done || mr.State() != verbs.MRValid {
 		t.Errorf("with a Write in the batch: step %d, done %v, region %v", got, r.done, mr.State())
 	}
 	q.out.pins = nil
-	if got := q.localInvalidate(r); got != added || mr.State() != verbs.MRInvalid {
+	if got := q.localInvalidate(r); got != stepAdded || mr.State() != verbs.MRInvalid {
 		t.Errorf("after the Write: step %d, region %v", got, mr.State())
 	}
 }
