@@ -33,12 +33,12 @@ func (n *Network) Step() bool {
 		n.hold.mu.Unlock()
 
 		l := q.lock()
-		if len(q.held) == 0 { // flushed in the meantime
+		if len(q.waiting) == 0 { // flushed in the meantime
 			l.UnlockNotify()
 			continue
 		}
-		r := q.held[0]
-		q.held = q.held[1:]
+		r := q.waiting[0]
+		q.waiting = q.waiting[1:]
 		l.execute(q, &r)
 		l.UnlockNotify()
 		return true
@@ -54,15 +54,15 @@ func (n *Network) Release() {
 	}
 }
 
-// keep takes a request over if it has to wait: behind the network's hold, or behind
+// enqueue takes a request over if it has to wait: behind the network's hold, or behind
 // others of its queue that still do. The link of q is locked.
-func (h *holder) keep(q *queuePair, r *request) bool {
-	if !h.on.Load() && len(q.held) == 0 {
+func (h *holder) enqueue(q *queuePair, r *request) bool {
+	if !h.on.Load() && len(q.waiting) == 0 {
 		return false
 	}
 	own := *r
 	own.sgl = slices.Clone(r.sgl)
-	q.held = append(q.held, own)
+	q.waiting = append(q.waiting, own)
 	h.mu.Lock()
 	h.order = append(h.order, q)
 	h.mu.Unlock()

@@ -63,10 +63,10 @@ func (l *link) endOne(q *queuePair, err error) {
 	}
 	q.err = err
 	q.state.Store(uint32(verbs.StateError))
-	for i := range q.held {
-		l.completeSend(q, &q.held[i], verbs.StatusFlushed, 0)
+	for i := range q.waiting {
+		l.completeSend(q, &q.waiting[i], verbs.StatusFlushed, 0)
 	}
-	q.held = nil
+	q.waiting = nil
 	for q.rqCount > 0 {
 		l.completeRecv(q, verbs.WC{Status: verbs.StatusFlushed}, false)
 	}

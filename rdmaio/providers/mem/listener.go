@@ -15,7 +15,7 @@ type listener struct {
 	queue chan *connRequest
 	done  chan struct{}
 
-	mu   sync.Mutex // so that nothing enters the queue after it was emptied
+	mu     sync.Mutex // so that nothing enters the queue after it was emptied
 	closed bool
 }
 

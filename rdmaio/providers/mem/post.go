@@ -31,7 +31,7 @@ func (q *queuePair) postSend(l *link, wrs []verbs.SendWR) (int, error) {
 		switch {
 		case q.State() != verbs.StateConnected: // an earlier one of this batch broke it
 			l.completeSend(q, &r, verbs.StatusFlushed, 0)
-		case !q.dev.net.hold.keep(q, &r):
+		case !q.dev.net.hold.enqueue(q, &r):
 			l.execute(q, &r)
 		}
 	}

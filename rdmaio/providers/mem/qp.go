@@ -21,7 +21,7 @@ type queuePair struct {
 	depth int           // negotiated initiator depth
 
 	sendRoom int32     // entries of requests that ran and were not reported yet
-	held     []request // posted while the network is on hold
+	waiting  []request // posted while the network is on hold
 	scratch  soft.List // of the request being posted
 
 	rq              []recv // ring
