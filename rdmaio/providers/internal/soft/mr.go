@@ -76,7 +76,7 @@ func (mr *Region) bytes() []byte {
 func (mr *Region) reachable() []byte {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
-	if u := mr.used(); !u.valid() && u.pins() == 0 {
+	if u := mr.loadUse(); !u.valid() && u.pins() == 0 {
 		return nil
 	}
 	return mr.bytes()
