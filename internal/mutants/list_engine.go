@@ -13,7 +13,7 @@ var engineMutants = []mutant{
 	{"Calls beyond the grant are taken", creditFile, "	if r.busy >= r.limit {\n		return false\n	}\n	r.busy++", "	r.busy++", creditTests},
 	{"an answered Call stays busy", creditFile, "	if r.busy > 0 {\n		r.busy--\n	}", "", creditTests},
 	{"a dropped Call stays busy", responderFile, "		e.postRecv(r.recv)\n		e.grants.Answered()\n", "		e.postRecv(r.recv)\n", []string{"rdmaio/internal/sim"}},
-	{"a cancelled Call gives its credit back", requesterFile, "	p.call = nil\n	if !p.sent {", "	p.call = nil\n	if p.sent {\n		e.credit.Ended()\n	}\n	if !p.sent {", engineTests},
+	{"a cancelled Call gives its credit back", requesterFile, "	p.call = nil\n	if p.state == callWaiting {", "	p.call = nil\n	if p.state != callWaiting {\n		e.credit.Ended()\n	}\n	if p.state == callWaiting {", engineTests},
 	{"an ERROR gives no credit back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n		e.stats.ErrorMessages++", "	if m.Kind != header.KindError {\n		e.credit.Ended()\n	}\n	if m.Kind == header.KindError {\n		e.stats.ErrorMessages++", engineTests},
 	{"a NOMSG of unclear direction grants", requesterFile, "		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:", "		m.Kind == header.KindNomsg:", engineTests},
 
@@ -23,7 +23,7 @@ var engineMutants = []mutant{
 	// Matching.
 	{"a Call of the peer is taken for the Reply to one of ours", "rdmaio/internal/engine/receive.go", "	case m.Kind == header.KindMsg:\n", "	case m.Kind == header.KindMsg && e.outstanding(m.XID):\n		return answer\n	case m.Kind == header.KindMsg:\n", engineTests},
 	{"a Reply's RPC XID is not compared", requesterFile, "	return head(m.Payload, m.XID, header.Reply)\n", "	if f := head(m.Payload, m.XID, header.Reply); f != nil && f.Code != header.FaultXID {\n		return f\n	}\n	return nil\n", engineTests},
-	{"a Reply of a Call that was not sent counts", requesterFile, "return p != nil && p.sent && !p.got", "return p != nil && !p.got", engineTests},
+	{"a Reply of a Call that was not sent counts", requesterFile, "return p != nil && p.state == callSent", "return p != nil && p.state != callReading", engineTests},
 	{"an XID in flight can be used again", requesterFile, "case e.table[c.XID] != nil:", "case false:", engineTests},
 	{"any key may be ended by the peer", requesterFile, "if !known || !p.offered(key) {", "if false {", engineTests},
 	{"a Call's header XID is not compared", responderFile, "head(r.hdr.Payload, r.XID, header.Call); f != nil {", "head(r.hdr.Payload, r.XID, header.Call); f != nil && f.Code != header.FaultXID {", engineTests},
@@ -49,8 +49,8 @@ var engineMutants = []mutant{
 	{"one direction overtakes the other", postFile, ".ticket < (*e.answers.at(0)).ticket", ".ticket > (*e.answers.at(0)).ticket", engineTests},
 	{"keys of reverse Calls are ended", responderFile, "if e.terms.RemoteInvalidate && !reverse {", "if e.terms.RemoteInvalidate {", engineTests},
 	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "if !c.ready.Load() {", "if c.set.calls < 0 {", ioTests},
-	{"memory is given back before RDMA_DONE", postFile, "	case c.req.posted:", "	case c.req.posted && c.pull:", engineTests},
-	{"RDMA_DONE keeps its credit", postFile, "		e.credit.Ended()\n		e.eff.Release", "		e.eff.Release", engineTests},
+	{"memory is given back before RDMA_DONE", postFile, "		e.to(c.req, awaitingDone)\n", "		e.release(c.req)\n", engineTests},
+	{"RDMA_DONE keeps its credit", postFile, "		e.credit.Ended()\n		e.release(c.req)\n", "		e.release(c.req)\n", engineTests},
 	{"nobody waits for RDMA_DONE in vain", engineFile, "e.due[0].deadline <= e.now", "e.due[0].deadline < 0", engineTests},
 	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.due)+e.deferredQueued() < e.spare()", "len(e.due)+e.deferredQueued() >= 0", engineTests},
 	{"padding is not told", legacyFile, "	r.Padding = Padding{p.Align, p.Threshold, start}\n", "	_ = start\n", engineTests},

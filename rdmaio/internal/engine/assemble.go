@@ -44,8 +44,8 @@ func (e *Engine) assemble(r *Request, err error) {
 		e.filled(r)
 		return
 	}
-	r.pulling, r.unread = true, r.reads
-	e.pulls.push(r)
+	r.unread = r.reads
+	e.deferReads(r)
 	e.admit()
 }
 
@@ -73,9 +73,7 @@ func (e *Engine) admit() {
 	for e.pulls.len() > 0 && !e.terms.ReadsUnknown {
 		r := *e.pulls.at(0)
 		if f := e.checkReadDepth(r); f != nil { // the terms have changed since it came
-			r := e.pulls.pop()
-			r.pulling = false
-			e.unreadable(r, f)
+			e.unreadable(e.pulls.pop(), f)
 			continue
 		}
 		r.batch = r.unread
@@ -86,13 +84,20 @@ func (e *Engine) admit() {
 			return
 		}
 		e.reading += r.batch
-		e.wait(e.pulls.pop())
+		e.wait(e.pulls.pop(), readQueued)
 	}
+}
+
+// deferReads lets a request wait for the read depth.
+func (e *Engine) deferReads(r *Request) {
+	e.to(r, readDeferred)
+	e.pulls.push(r)
 }
 
 // pull posts the RDMA Reads of a Call whose turn it is.
 func (e *Engine) pull(r *Request) {
-	id := e.begin(r.batch, nil, r, true)
+	e.to(r, reading)
+	id := e.begin(r.batch, nil, r)
 	skip, left := r.reads-r.unread, r.batch
 	for i := range r.plan.Pieces {
 		p := &r.plan.Pieces[i]
@@ -123,11 +128,10 @@ func (e *Engine) read(r *Request) {
 	r.batchSize = 0
 	e.reading -= r.batch
 	if r.unread > 0 {
-		e.pulls.push(r)
+		e.deferReads(r)
 	}
 	e.admit()
 	if r.unread == 0 {
-		r.pulling = false
 		e.filled(r)
 	}
 }
@@ -135,6 +139,7 @@ func (e *Engine) read(r *Request) {
 // filled goes on when Assembly is full, and asks for a longer one if that is not the whole message.
 func (e *Engine) filled(r *Request) {
 	if r.AssemblyFilled = r.assemblyEnd(); r.AssemblyFilled < r.AssemblySize {
+		e.to(r, assembling)
 		e.eff.Assemble = append(e.eff.Assemble, r)
 		return
 	}
@@ -155,5 +160,6 @@ func (e *Engine) complete(r *Request) {
 		e.refuse(r, header.ErrChunk)
 		return
 	}
+	e.to(r, delivered)
 	e.eff.Deliver = append(e.eff.Deliver, r)
 }

@@ -83,7 +83,6 @@ type chain struct {
 	quiet    bool
 	buf      *Buffer // in use, or nil
 	req      *Request
-	pull     bool // RDMA Reads for req
 	deadline time.Duration
 }
 
@@ -130,7 +129,9 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	if e.draining != nil && e.chains.len() == 0 && e.answers.len() == 0 {
 		e.end(e.draining)
 	}
-	e.eff.Release = append(e.eff.Release, e.copied...)
+	for _, r := range e.copied {
+		e.release(r)
+	}
 	clear(e.copied)
 	e.copied = e.copied[:0]
 	e.eff.Await = e.open && (e.awaited > 0 || e.stuck || e.draining != nil)
@@ -219,7 +220,7 @@ func (e *Engine) blame(wc *verbs.WC, err error) error {
 		c := e.chains.at(i)
 		switch {
 		case c.id != wc.WRID || c.req == nil:
-		case c.pull:
+		case c.req.state == reading:
 			return fmt.Errorf("rpcrdma: RDMA Read for the message with XID %#08x: %w", c.req.XID, err)
 		default:
 			return fmt.Errorf("rpcrdma: answer to the message with XID %#08x: %w", c.req.XID, err)
@@ -276,7 +277,7 @@ func (e *Engine) end(err error) {
 	}
 	e.returnBuffers()
 	for e.chains.len() > 0 {
-		if c := e.chains.pop(); c.req != nil && !c.req.posted { // else it is due
+		if c := e.chains.pop(); c.req != nil && c.req.state != sentReads { // else it is due
 			e.lose(c.req)
 		}
 	}
@@ -293,5 +294,5 @@ func (e *Engine) end(err error) {
 // lose releases a request whose answer will not be sent.
 func (e *Engine) lose(r *Request) {
 	r.Err = e.ended
-	e.eff.Release = append(e.eff.Release, r)
+	e.release(r)
 }

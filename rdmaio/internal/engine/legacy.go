@@ -43,8 +43,9 @@ func (e *Engine) replyByReadChunk() bool { return e.legacyReplies() && !e.cfg.Re
 // is out the credit of the Call is not free (§3.8; R105, R106).
 func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
 	e.next = e.newRequest()
+	e.to(r, received)
 	r.XID, r.recv, r.reply = r.hdr.XID, i, p
-	p.got = true
+	e.toCall(p, callReading)
 	e.ours.Replies++
 	c := p.call
 	if c == nil { // cancelled: nobody wants to read it
@@ -71,6 +72,7 @@ func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
 func (e *Engine) fetched(r *Request, err error) {
 	c := r.reply.call
 	e.drop(r.reply)
+	r.reply = nil
 	if r.recv != none {
 		e.postRecv(r.recv)
 		r.recv = none
@@ -94,7 +96,7 @@ func (e *Engine) fetched(r *Request, err error) {
 		e.lose(r)
 		return
 	}
-	e.wait(r)
+	e.wait(r, doneQueued)
 }
 
 // sendDone posts the RDMA_DONE of a Reply.
@@ -109,13 +111,15 @@ func (e *Engine) sendDone(r *Request) {
 	}
 	e.stats.Sent++
 	e.stats.DoneMessages++
-	id := e.begin(1, buf, r, false)
+	e.to(r, doneSent)
+	id := e.begin(1, buf, r)
 	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
 // hold queues an answer with read chunks. It waits while as many are due as Receives were set aside
 // for RDMA_DONE: the peer keeps the credit of that Call, and can go on when it has read the others (§11; R107, R108).
 func (e *Engine) hold(r *Request) {
+	e.to(r, deferred)
 	e.held.push(r)
 	e.lend()
 }
@@ -125,7 +129,7 @@ func (e *Engine) lend() {
 	for e.held.len() > 0 && len(e.due)+e.deferredQueued() < e.spare() {
 		r := e.held.pop()
 		e.shape(r)
-		e.wait(r)
+		e.wait(r, queued)
 	}
 }
 
@@ -142,12 +146,14 @@ func (e *Engine) deferredQueued() (n int) {
 	return n
 }
 
-// expect counts an answer that is about to be posted, if it has read chunks.
-func (e *Engine) expect(r *Request) {
+// posted records that an answer is being posted. One with read chunks is due an RDMA_DONE, within a limit (R109).
+func (e *Engine) posted(r *Request) {
 	if len(r.hdr.Reads) == 0 || r.hdr.Kind == header.KindError {
+		e.to(r, sent)
 		return
 	}
-	r.posted, r.deadline = true, e.now+e.cfg.DoneTimeout // R109
+	e.to(r, sentReads)
+	r.deadline = e.now + e.cfg.DoneTimeout
 	e.due = append(e.due, r)
 }
 
@@ -162,10 +168,10 @@ func (e *Engine) doneCame(xid uint32) {
 	r := e.due[i]
 	e.due = slices.Delete(e.due, i, i+1)
 	r.hdr.Reads = r.hdr.Reads[:0]
-	if r.posted {
-		r.posted = false // the completion of its Send is still to come, and releases it
+	if r.state == sentReads {
+		e.to(r, sent) // its Send has still to complete
 	} else {
-		e.eff.Release = append(e.eff.Release, r)
+		e.release(r)
 	}
 	e.lend()
 }

@@ -32,10 +32,10 @@ func (e *Engine) pump() {
 				return
 			}
 			e.answers.pop()
-			switch {
-			case r.pulling:
+			switch r.state {
+			case readQueued:
 				e.pull(r)
-			case r.reply != nil:
+			case doneQueued:
 				e.sendDone(r)
 			default:
 				e.send(r)
@@ -52,8 +52,9 @@ func (e *Engine) nextTicket() uint64 {
 	return e.lastTicket
 }
 
-// wait queues a request for send queue entries.
-func (e *Engine) wait(r *Request) {
+// wait queues a request for send queue entries: s is readQueued, queued or doneQueued.
+func (e *Engine) wait(r *Request, s requestState) {
+	e.to(r, s)
 	r.ticket = e.nextTicket()
 	e.answers.push(r)
 }
@@ -65,7 +66,7 @@ func (e *Engine) room(n int, message bool) bool {
 
 // begin opens a chain of n requests and returns its id. If the one before it is posted by the same Step, and nobody waits for
 // its end, it is told of together with this one: completions of a send queue come in post order.
-func (e *Engine) begin(n int, buf *Buffer, r *Request, pull bool) uint64 {
+func (e *Engine) begin(n int, buf *Buffer, r *Request) uint64 {
 	e.seq++
 	if e.last != none {
 		e.eff.Sends[e.last].Flags &^= verbs.SendSignaled
@@ -77,7 +78,7 @@ func (e *Engine) begin(n int, buf *Buffer, r *Request, pull bool) uint64 {
 		e.awaited++
 	}
 	e.sqUsed += n
-	e.chains.push(chain{id: e.seq, wrs: n, buf: buf, req: r, pull: pull, deadline: e.now + e.cfg.ChainTimeout})
+	e.chains.push(chain{id: e.seq, wrs: n, buf: buf, req: r, deadline: e.now + e.cfg.ChainTimeout})
 	return e.seq
 }
 
@@ -129,19 +130,19 @@ func (e *Engine) over(c chain) {
 	if c.buf != nil {
 		e.sends.put(c.buf)
 	}
-	if c.req != nil {
-		e.awaited--
+	if c.req == nil {
+		return
 	}
-	switch {
-	case c.req == nil:
-	case c.pull:
+	e.awaited--
+	switch c.req.state {
+	case reading:
 		e.read(c.req)
-	case c.req.posted: // the peer has still to read
-		c.req.posted = false
-	case c.req.reply != nil: // what it took is the peer's to replace
+	case sentReads:
+		e.to(c.req, awaitingDone)
+	case doneSent: // the credit was in use until the peer could know (R106)
 		e.credit.Ended()
-		e.eff.Release = append(e.eff.Release, c.req)
+		e.release(c.req)
 	default:
-		e.eff.Release = append(e.eff.Release, c.req)
+		e.release(c.req)
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -8,7 +9,39 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Request is a Call that a responder received.
+// Request is a message of the peer that the engine works on for more than one Step: a Call to be
+// answered or, with Config.Legacy, a Reply with read chunks to a Call of ours. Its states, with the
+// events that lead from one to the next:
+//
+//	    message            no chunks
+//	idle ─────> received ─────────────────────────────────────────────> delivered
+//	               │ chunks: Effects.Assemble                               ▲
+//	               ▼                                        message is whole│
+//	     ┌───> assembling ──────────────────────────────────────────────────┤
+//	     │         │ EventAssembly, and there are RDMA Reads                │
+//	     │         ▼                                                        │
+//	     │     readDeferred <────────────────────────────┐                  │
+//	     │         │ the peer's read depth has room      │                  │
+//	     │         ▼                                     │ RDMA Reads remain│
+//	     │     readQueued                                │                  │
+//	     │         │ the send queue has room             │                  │
+//	     │         ▼         batch completed             │                  │
+//	     └────  reading ─────────────────────────────────┴──────────────────┘
+//	 Assembly is full, message is not whole (this leads from assembling to itself, too)
+//
+//	         EventReply          room          Send completed
+//	delivered ────────> queued ─────> sent ───────────────────────────> released
+//	   │ EventReply       ▲  │         ▲                                   ▲
+//	   │ with read chunks │  │ room,   │ RDMA_DONE                         │ RDMA_DONE
+//	   ▼                  │  │ Reads   │        Send completed             │
+//	deferred ─────────────┘  └──> sentReads ───────────────────────> awaitingDone
+//	   a Receive is free for its RDMA_DONE
+//
+// A Call that is refused goes to queued, with RDMA_ERROR as its answer, from received, assembling,
+// readDeferred, reading or delivered. An answer with Drop goes from delivered to released. A Reply is
+// never delivered: when it is whole, or cannot be used, RDMA_DONE is sent, and its states are
+// doneQueued, doneSent and released. When the connection ends, every Request goes to released. The
+// Step after that makes it idle.
 type Request struct {
 	XID   uint32
 	Lists header.Lists // what the peer offers for the reply; no Reads
@@ -38,22 +71,101 @@ type Request struct {
 	// Refused is, with Release, why a Call was answered by RDMA_ERROR that was not delivered.
 	Refused error
 
+	state  requestState // changed by Engine.to only
 	hdr    header.Message
 	plan   chunk.Plan
-	recv   int    // its Receive, until that is posted again
-	ticket uint64 // its place in the queue for send queue entries
+	recv   int      // its Receive, until that is posted again
+	ticket uint64   // its place in the queue for send queue entries
+	key    uint32   // of its lists, to be invalidated by the Reply; 0: none
+	reply  *pending // the Call that it is the Reply to, until it is read; nil: it is a Call
 
-	// With Config.Legacy.
-	reply     *pending      // it is no Call but a Reply to ours, with read chunks, and then RDMA_DONE
-	posted    bool          // its answer has read chunks, and the Send has not completed
-	deadline  time.Duration // for RDMA_DONE
-	key       uint32        // of its lists, to be ended with the Reply; 0: none
+	// From assembling to reading.
+	reads     int // RDMA Reads that fill Assembly
+	unread    int // of those, how many are not posted
+	batch     int // how many are in readQueued or reading
+	batchSize int // their bytes
+
+	// From queued.
 	transfers []transfer
-	pulling   bool // queued or posted as RDMA Reads
-	reads     int  // RDMA Reads that fill Assembly
-	unread    int  // of those, how many wait for their time
-	batch     int  // and how many come next
-	batchSize int  // bytes that the batch in progress brings
+	deadline  time.Duration // of sentReads and awaitingDone
+}
+
+// requestState is the state of a Request. In each state one list of the engine holds the Request, or
+// the driver does.
+type requestState uint8
+
+const (
+	idle         requestState = iota // Engine.next or Engine.idleReqs
+	received                         // being checked, within a Step
+	assembling                       // the driver's, until EventAssembly
+	readDeferred                     // Engine.pulls
+	readQueued                       // Engine.answers
+	reading                          // Engine.chains
+	delivered                        // the driver's, until EventReply
+	deferred                         // Engine.held
+	queued                           // Engine.answers
+	sent                             // Engine.chains; Engine.copied, if nothing of the answer is in use
+	sentReads                        // Engine.chains and Engine.due
+	awaitingDone                     // Engine.due
+	doneQueued                       // Engine.answers
+	doneSent                         // Engine.chains
+	released                         // Effects.Release
+)
+
+// follows reports whether an event leads to s from that state.
+func (s requestState) follows(from requestState) bool {
+	switch s {
+	case received:
+		return from == idle
+	case assembling:
+		return from == received || from == assembling || from == reading
+	case readDeferred:
+		return from == assembling || from == reading
+	case readQueued:
+		return from == readDeferred
+	case reading:
+		return from == readQueued
+	case delivered:
+		return from == received || from == assembling || from == reading
+	case deferred:
+		return from == delivered
+	case queued:
+		return from == deferred || from == delivered || from.refusable()
+	case sent:
+		return from == queued || from == sentReads
+	case sentReads:
+		return from == queued
+	case awaitingDone:
+		return from == sentReads
+	case doneQueued:
+		return from.refusable()
+	case doneSent:
+		return from == doneQueued
+	case released:
+		return from != idle && from != released
+	}
+	return false
+}
+
+// refusable reports whether a message in this state can be found unusable: none of its RDMA Reads
+// is queued or in progress. reading ends with its batch.
+func (s requestState) refusable() bool {
+	return s == received || s == assembling || s == readDeferred || s == reading
+}
+
+// to moves r to a state. A step that is not in the drawings above Request is a bug of the engine, or
+// an event that the driver must not send, and ends the connection.
+func (e *Engine) to(r *Request, s requestState) {
+	if !s.follows(r.state) {
+		e.end(fmt.Errorf("%w: the message with XID %#08x goes from state %d to %d", ErrInternal, r.XID, r.state, s))
+	}
+	r.state = s
+}
+
+// release gives r back to the driver: nothing of it is in use.
+func (e *Engine) release(r *Request) {
+	e.to(r, released)
+	e.eff.Release = append(e.eff.Release, r)
 }
 
 // Answer is a reply, or a refusal. Its memory belongs to the engine until Release.

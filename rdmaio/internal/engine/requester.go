@@ -12,17 +12,45 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// pending is a Call that has not ended as far as the peer is concerned. It outlives a
-// Call that was cancelled: its credit is the peer's until the Reply (R135).
+// pending is a Call of ours to which a Reply may still come. Its states, with the events that lead
+// from one to the next:
+//
+//	       EventCall                 credit and room              Reply, or error
+//	callIdle ────────> callWaiting ──────────────────> callSent ──────────────────> callIdle
+//	                        │                             │ Reply with read chunks     ▲
+//	                        │ EventCancel                 ▼        Reply is read       │
+//	                        │                         callReading ─────────────────────┤
+//	                        └──────────────────────────────────────────────────────────┘
+//
+// EventCancel of a Call that was sent sets call to nil and leaves the state: the credit is in use
+// until the Reply (R135).
 type pending struct {
+	state  callState
 	xid    uint32
 	call   *Call         // nil once cancelled
-	at     time.Duration // when it came
-	sent   bool
-	got    bool     // its Reply came, and what that has by read chunk is being read
-	ticket uint64   // its place in the queue for send queue entries
-	left   any      // of a cancelled Call, for Effects.Settled
-	keys   []uint32 // that a cancelled Call had offered, where its Reply may end one
+	at     time.Duration // of EventCall
+	ticket uint64        // its place in the queue for send queue entries
+	left   any           // of a cancelled Call, for Effects.Settled
+	keys   []uint32      // offered by a cancelled Call, where its Reply may invalidate one
+}
+
+// callState is the state of a pending Call.
+type callState uint8
+
+const (
+	callIdle    callState = iota // in Engine.idle, for the next Call
+	callWaiting                  // in Engine.waiting: for a credit, then for room in the send queue
+	callSent                     // out; a Reply is expected
+	callReading                  // its Reply has read chunks (Config.Legacy): see Request
+)
+
+// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine and ends
+// the connection.
+func (e *Engine) toCall(p *pending, s callState) {
+	if s != p.state+1 && (s != callIdle || p.state == callIdle) {
+		e.end(fmt.Errorf("%w: the Call with XID %#08x goes from state %d to %d", ErrInternal, p.xid, p.state, s))
+	}
+	p.state = s
 }
 
 // offered reports whether the peer was given this key for the Call.
@@ -51,7 +79,8 @@ func (e *Engine) call(c *Call) {
 	} else {
 		p = new(pending)
 	}
-	*p = pending{xid: c.XID, call: c, at: e.now, ticket: e.nextTicket()}
+	e.toCall(p, callWaiting)
+	*p = pending{state: p.state, xid: c.XID, call: c, at: e.now, ticket: e.nextTicket()}
 	e.table[c.XID] = p
 	e.waiting.push(p)
 }
@@ -72,14 +101,15 @@ func (e *Engine) sendCall(p *pending) {
 		e.done(c, err)
 		return
 	}
-	p.sent, c.Sent = true, true
+	e.toCall(p, callSent)
+	c.Sent = true
 	if c.Waited = e.now - p.at; c.Waited > 0 {
 		e.stats.DelayedCalls++
 	}
 	e.credit.Sent()
 	e.ours.Calls++
 	e.stats.Sent++
-	id := e.begin(1, buf, nil, false)
+	id := e.begin(1, buf, nil)
 	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
@@ -90,7 +120,7 @@ func (e *Engine) cancel(xid uint32, c *Call, left any) {
 		return // it ended meanwhile
 	}
 	p.call = nil
-	if !p.sent {
+	if p.state == callWaiting {
 		c.Waited = e.now - p.at
 		e.waiting.remove(func(q *pending) bool { return q == p })
 		e.drop(p)
@@ -108,8 +138,8 @@ func (e *Engine) cancel(xid uint32, c *Call, left any) {
 // outstanding reports whether a Call of ours with this XID is out.
 func (e *Engine) outstanding(xid uint32) bool { return e.table[xid].outstanding() }
 
-// outstanding reports whether the Call is out; nil is none.
-func (p *pending) outstanding() bool { return p != nil && p.sent && !p.got }
+// outstanding reports whether a Reply to the Call is expected; p may be nil.
+func (p *pending) outstanding() bool { return p != nil && p.state == callSent }
 
 // response deals with an answer to one of our Calls, in Receive i and decoded into e.next, which ended key; 0
 // is none. It reports whether the Receive is still in use.
@@ -222,13 +252,14 @@ func (e *Engine) done(c *Call, err error) {
 
 // drop forgets a Call.
 func (e *Engine) drop(p *pending) {
-	if p.sent && p.call == nil {
+	if p.state != callWaiting && p.call == nil {
 		e.stats.Abandoned--
 	}
 	if p.left != nil {
 		e.eff.Settled = append(e.eff.Settled, p.left)
 	}
 	delete(e.table, p.xid)
+	e.toCall(p, callIdle)
 	*p = pending{}
 	e.idle = append(e.idle, p)
 }

@@ -20,6 +20,7 @@ func (e *Engine) request(r *Request, i int, f *header.Fault) {
 		return
 	}
 	e.next = e.newRequest()
+	e.to(r, received)
 	r.XID, r.recv = r.hdr.XID, i
 	e.theirs.Calls++
 	if f == nil {
@@ -38,6 +39,7 @@ func (e *Engine) request(r *Request, i int, f *header.Fault) {
 	}
 	if len(r.plan.Placed) == 0 && r.hdr.Kind == header.KindMsg {
 		r.Message = r.hdr.Payload
+		e.to(r, delivered)
 		e.eff.Deliver = append(e.eff.Deliver, r)
 		return
 	}
@@ -53,6 +55,7 @@ func (e *Engine) wantAssembly(r *Request) {
 	if len(r.plan.Placed) > 0 && r.AssemblySize <= math.MaxInt-cacheLine { // a limit may allow all that an int can say
 		r.AssemblyLead = -r.plan.Placed[0].At & (cacheLine - 1)
 	}
+	e.to(r, assembling)
 	e.eff.Assemble = append(e.eff.Assemble, r)
 }
 
@@ -101,7 +104,7 @@ func (e *Engine) answer(r *Request) {
 		e.postRecv(r.recv)
 		e.grants.Answered()
 		e.stats.DroppedMessages++
-		e.eff.Release = append(e.eff.Release, r)
+		e.release(r)
 		return
 	case r.Answer.Refuse != 0:
 		e.refuse(r, r.Answer.Refuse)
@@ -112,7 +115,7 @@ func (e *Engine) answer(r *Request) {
 		return
 	}
 	e.shape(r)
-	e.wait(r)
+	e.wait(r, queued)
 }
 
 // shape makes the header of a reply.
@@ -165,12 +168,12 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 	r.transfers = r.transfers[:0]
 	r.Answer.Reads = r.Answer.Reads[:0]
 	r.hdr.Reads = r.hdr.Reads[:0]
-	e.wait(r)
+	e.wait(r, queued)
 }
 
 // need is what a queued request takes of the send queue.
 func (r *Request) need() (wrs int, message bool) {
-	if r.pulling {
+	if r.state == readQueued {
 		return r.batch, false
 	}
 	return len(r.transfers) + 1, true
@@ -209,13 +212,13 @@ func (e *Engine) send(r *Request) {
 		e.theirs.Replies++
 	}
 	e.stats.Sent++
-	e.expect(r)
+	e.posted(r)
 	waits := r
-	if len(r.transfers) == 0 && !r.posted {
+	if len(r.transfers) == 0 && r.state == sent {
 		waits = nil // all of it was copied: what the handler gave is its own again
 		e.copied = append(e.copied, r)
 	}
-	id := e.begin(len(r.transfers)+1, buf, waits, false)
+	id := e.begin(len(r.transfers)+1, buf, waits)
 	for i := range r.transfers {
 		t := &r.transfers[i]
 		e.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)

@@ -296,3 +296,17 @@ func TestLargestCall(t *testing.T) {
 		t.Errorf("%d bytes behind %d", r.AssemblySize, r.AssemblyLead)
 	}
 }
+
+// TestAnswerTwice: a second EventReply for the same Request is refused, and the connection ends. The
+// first answer is then lost with it.
+func TestAnswerTwice(t *testing.T) {
+	b := newBench(t, engine.Responder, 4, 16)
+	b.receive(0, unhex(t, short(1)))
+	r := b.reqs[0]
+	r.Answer = engine.Answer{Payload: [][]byte{make([]byte, 8)}}
+	reply := engine.Event{Kind: engine.EventReply, Request: r}
+	b.step(reply, reply)
+	if !errors.Is(b.fail, engine.ErrInternal) {
+		t.Errorf("connection ended with %v, want %v", b.fail, engine.ErrInternal)
+	}
+}
