@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 )
 
-// What a goroutine for each handler costs: docs/adr/0042-handlers-may-wait.md.
+// What a goroutine for each handler costs: docs/adr/0042-handler-goroutines.md.
 func BenchmarkHandlers(b *testing.B) {
 	h := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)

@@ -136,7 +136,8 @@ func dialError(err error) error {
 	return err
 }
 
-// peerClosed adds verbs.ErrPeerDisconnected to an error that says that the peer closed or reset the stream.
+// peerClosed adds verbs.ErrPeerDisconnected to an error that says that the peer closed or reset
+// the stream.
 func peerClosed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("%w: %w", verbs.ErrPeerDisconnected, err)

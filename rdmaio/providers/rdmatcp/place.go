@@ -121,9 +121,9 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	return sum, nil
 }
 
-// pinTarget pins the target of a segment, of which more than a copy's time may be spent in reading, and notes the pieces that the
-// payload from byte done on goes to. They hold as long as the pin: a region may stand for other memory after a pause
-// (verbs.Redirector; R289).
+// pinTarget pins the target of a segment, of which more than a copy's time may be spent in reading,
+// and notes the pieces that the payload from byte done on goes to. They hold as long as the pin:
+// a region may stand for other memory after a pause (verbs.Redirector; R289).
 func (q *queuePair) pinTarget(w *wire, h *segment.Header, done int) error {
 	q.mu.Lock()
 	if q.ending {

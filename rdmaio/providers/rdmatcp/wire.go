@@ -40,7 +40,7 @@ type wire struct {
 	arrival   arrival
 	buf       []byte
 	r, w      int       // buf[r:w] was read ahead
-	readAhead int       // bytes to read ahead: few where long segments come, as they would be copied
+	readAhead int       // bytes to read ahead: few before long segments, to copy little of them
 	noWait    bool      // others wait for what came: do not wait for more (errIdle)
 	armed     time.Time // the deadline that the connection has, if any
 	limit     time.Time // the one that holds now, if any
