@@ -77,10 +77,10 @@ check-generated: ## make everything anew in a copy without generated files, and 
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
 	echo 'generated files are current'
 
-conformance: ## make docs/conformance.md of the duties and the tests that cite them
+conformance: ## make docs/conformance.md and docs/rfc8166.md from the duties and the code and tests that cite them
 	$(GO) run ./tools/speccheck
 
-check-conformance: ## refuse a conformance table that is not current, and lost proofs
+check-conformance: ## refuse conformance tables that are not current, and lost proofs
 	$(GO) run ./tools/speccheck -check
 
 # The lower steps of the ladder of memory checks are in every test run: they come

@@ -1,19 +1,24 @@
-// Command speccheck holds the requirements against the tree: which of the
-// duties in docs/requirements.md a test proves, and where code cites them. It
-// writes the table docs/conformance.md, which is never edited by hand.
+// Command speccheck compares the duties in docs/requirements.md with the code and the tests that
+// cite them. It writes two tables, never edited by hand: docs/conformance.md, by duty, and
+// docs/rfc8166.md, by section of RFC 8166.
 //
 //	speccheck [-root DIR] [-check | -lose LIST]
+//	speccheck [-root DIR] -find R79|3.4.6|"RFC 5666 3.8"
 //
-// A citation is an R-number in a comment, or in a string of a test: R24, or
-// R24, R25, or R60 to R75 for a range. In the body or the doc comment of a test, fuzz
-// target or example, or of a case of package verbstest, it is a proof; anywhere
-// else in Go code it says where the duty is obeyed. A duty of behaviour is proved
-// only by a test at an endpoint: scan.go lists the packages that have one.
+// A citation is an R-number in a comment, or in a string of a test: R24, or R24, R25, or R60 to R75
+// for a range. In the body or the doc comment of a test, fuzz target or example, or of a case of
+// package verbstest, it proves the duty. In product code it says where the duty is obeyed. A duty
+// of behaviour is proved only by a test at an endpoint: scan.go lists the packages that have one.
+// "RFC 8166 §3.4.6" in a comment of product code cites the section.
 //
-// Exit code 3 says that a duty has lost its proof against the table there is, and
-// that nothing was written: restore a test. Only where the proof was none,
-// -lose R7,R9 names the duties that may lose it. With -check nothing is written
-// in any case, and 3 also says that the table is not current.
+// With -find it prints the lines that cite a duty, or all the duties of a section.
+//
+// Exit code 3 reports findings, and nothing is written:
+//
+//   - A duty has lost its proof: restore a test. Only where the proof was none,
+//     -lose R7,R9 names the duties that may lose it.
+//   - A comment cites a section that does not exist.
+//   - With -check, which never writes: a table is not current.
 package main
 
 import (
@@ -33,8 +38,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("speccheck", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	root := fs.String("root", ".", "the module's `folder`")
-	check := fs.Bool("check", false, "write nothing; exit with 3 if the table is not current or a proof is lost")
+	check := fs.Bool("check", false, "write nothing; exit with 3 if a table is not current or there are other findings")
 	lose := fs.String("lose", "", "`list` of duties, as R7,R9, that may lose a proof which was none")
+	where := fs.String("find", "", "print the lines that cite a `duty`, as R79, or those of a section, as 3.4.6")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -42,46 +48,75 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "speccheck: unexpected argument %q\n", fs.Arg(0))
 		return 2
 	}
-	text, err := os.ReadFile(filepath.Join(*root, "docs/requirements.md"))
-	if err != nil {
+	fail := func(err error) int {
 		fmt.Fprintln(stderr, "speccheck:", err)
 		return 1
+	}
+	text, err := os.ReadFile(filepath.Join(*root, "docs/requirements.md"))
+	if err != nil {
+		return fail(err)
 	}
 	groups, err := parseRequirements(text)
 	if err != nil {
-		fmt.Fprintln(stderr, "speccheck:", err)
-		return 1
+		return fail(err)
 	}
 	found, err := scan(*root, groups)
 	if err != nil {
-		fmt.Fprintln(stderr, "speccheck:", err)
-		return 1
+		return fail(err)
 	}
-	table := render(groups, found)
-	file := filepath.Join(*root, "docs/conformance.md")
-	old, err := os.ReadFile(file)
-	if err != nil && !os.IsNotExist(err) {
-		fmt.Fprintln(stderr, "speccheck:", err)
-		return 1
-	}
-	may := numbers(*lose, math.MaxInt)
-	lost := slices.DeleteFunc(losses(old, table), func(l loss) bool { return slices.Contains(may, l.id) })
-	for _, l := range lost {
-		fmt.Fprintf(stdout, "R%d was %s by a test and is not any more: restore a test that cites it\n", l.id, l.was)
-	}
-	switch {
-	case len(lost) > 0:
-		return 3
-	case *check && !bytes.Equal(old, table):
-		fmt.Fprintln(stdout, "docs/conformance.md is not current: run go run ./tools/speccheck")
-		return 3
-	case *check || bytes.Equal(old, table):
+	if *where != "" {
+		lines, ok := find(groups, found, *where)
+		if !ok {
+			fmt.Fprintf(stderr, "speccheck: -find %q is neither a duty, as R79, nor a section, as 3.4.6 or \"RFC 5666 3.8\"\n", *where)
+			return 2
+		}
+		fmt.Fprint(stdout, lines)
 		return 0
 	}
-	if err := os.WriteFile(file, table, 0o666); err != nil {
-		fmt.Fprintln(stderr, "speccheck:", err)
-		return 1
+	tables := []table{{"docs/conformance.md", conformance(groups, found)}, {"docs/rfc8166.md", bySection(groups, found)}}
+	code := 0
+	finding := func(format string, args ...any) {
+		fmt.Fprintf(stdout, format+"\n", args...)
+		code = 3
 	}
-	fmt.Fprintln(stdout, "docs/conformance.md")
-	return 0
+	old, err := os.ReadFile(filepath.Join(*root, tables[0].file))
+	if err != nil && !os.IsNotExist(err) {
+		return fail(err)
+	}
+	may := numbers(*lose, math.MaxInt)
+	for _, l := range losses(old, tables[0].text) {
+		if !slices.Contains(may, l.id) {
+			finding("R%d was %s by a test and is not any more: restore a test that cites it", l.id, l.was)
+		}
+	}
+	for _, u := range found.unknown {
+		finding("%s", u)
+	}
+	for _, t := range tables {
+		if code != 0 {
+			break
+		}
+		file := filepath.Join(*root, t.file)
+		old, err := os.ReadFile(file)
+		switch {
+		case err != nil && !os.IsNotExist(err):
+			return fail(err)
+		case bytes.Equal(old, t.text):
+			continue
+		case *check:
+			finding("%s is not current: run make conformance", t.file)
+			continue
+		}
+		if err := os.WriteFile(file, t.text, 0o666); err != nil {
+			return fail(err)
+		}
+		fmt.Fprintln(stdout, t.file)
+	}
+	return code
+}
+
+// table is a page that this command writes.
+type table struct {
+	file string
+	text []byte
 }

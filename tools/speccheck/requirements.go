@@ -3,19 +3,21 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// requirement is one row of docs/requirements.md.
+// requirement is one duty: a row of docs/requirements.md.
 type requirement struct {
-	id    int
-	level string // M, S, O or D
-	text  string
-	codec bool // a duty of encoding: a test of the codec proves it
+	id       int
+	level    string // M, S, O or D
+	text     string
+	codec    bool      // a duty of encoding: a test of the codec proves it
+	sections []section // of RFC 8166, and of RFC 5666 where that differs
 }
 
-// kind returns the word of the table for what the duty is about.
+// kind returns the word that the table uses for what the duty is about.
 func (r *requirement) kind() string {
 	if r.codec {
 		return "encoding"
@@ -23,48 +25,69 @@ func (r *requirement) kind() string {
 	return "behaviour"
 }
 
-// group is a section of it.
+// group is a part of the list, with its heading.
 type group struct {
 	title string
 	rows  []requirement
 }
 
-// codecLine begins the line that lists the duties of encoding. Every other duty is one of behaviour.
+// codecLine begins the line that lists the duties of encoding. Every other duty is one of
+// behaviour.
 const codecLine = "Duties of encoding:"
 
-// parseRequirements reads the rows "| R1 | M | text | ...", under headings
+// sectionColumn is the heading of the column that holds the sections.
+const sectionColumn = "RFC 8166"
+
+// parseRequirements reads the rows "| R1 | M | text | 3.3.1, 4.5 | ...", under headings
 // "## A. Title", and the line codecLine above them.
 func parseRequirements(text []byte) ([]group, error) {
 	var groups []group
-	want := 1
+	want, column := 1, -1
 	codec := ""
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		s := string(line)
+		fault := func(format string, args ...any) error {
+			return fmt.Errorf("docs/requirements.md:%d: %s", i+1, fmt.Sprintf(format, args...))
+		}
 		if title, ok := strings.CutPrefix(s, "## "); ok {
-			groups = append(groups, group{title: title})
+			groups, column = append(groups, group{title: title}), -1
 			continue
 		}
 		if list, ok := strings.CutPrefix(s, codecLine); ok {
 			codec = list
 			continue
 		}
+		cells := strings.Split(s, "|")
+		for j := range cells {
+			cells[j] = strings.TrimSpace(cells[j])
+		}
+		if strings.HasPrefix(s, "| # ") {
+			column = slices.Index(cells, sectionColumn)
+			continue
+		}
 		if !strings.HasPrefix(s, "| R") {
 			continue
 		}
-		cells := strings.Split(s, "|")
-		id, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(cells[1]), "R"))
+		id, err := strconv.Atoi(strings.TrimPrefix(cells[1], "R"))
 		if err != nil || len(cells) < 5 || len(groups) == 0 {
-			return nil, fmt.Errorf("docs/requirements.md:%d: expected | R<number> | level | text | under a heading", i+1)
+			return nil, fault("expected | R<number> | level | text | under a heading")
 		}
 		if id != want {
-			return nil, fmt.Errorf("docs/requirements.md:%d: found R%d, expected R%d: numbers run without gaps", i+1, id, want)
+			return nil, fault("found R%d, expected R%d: numbers run without gaps", id, want)
+		}
+		if column < 0 || column >= len(cells) {
+			return nil, fault("R%d: expected a column %q with the sections, or with -", id, sectionColumn)
+		}
+		sections, err := parseSections(cells[column])
+		if err != nil {
+			return nil, fault("R%d: %v", id, err)
 		}
 		want++
 		g := &groups[len(groups)-1]
-		g.rows = append(g.rows, requirement{id, strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3]), false})
+		g.rows = append(g.rows, requirement{id, cells[2], cells[3], false, sections})
 	}
 	if want == 1 {
-		return nil, fmt.Errorf("docs/requirements.md: no rows")
+		return nil, fmt.Errorf("docs/requirements.md: found no rows, expected | R1 | level | text | under a heading")
 	}
 	isCodec := map[int]bool{}
 	for _, id := range numbers(codec, want-1) {

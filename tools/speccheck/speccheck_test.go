@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,15 +29,17 @@ func TestNumbers(t *testing.T) {
 const list = `# Requirements
 Duties of encoding: R1, R4.
 ## A. One
-| # | Lv | What |
-|---|---|---|
-| R1 | M | first |
-| R2 | D | second |
+| # | Lv | What | RFC 8166 | V1 |
+|---|---|---|---|---|
+| R1 | M | first | 3.4.6, 4.5 | 1 |
+| R2 | D | second | - | 1 |
 ## B. Two
-| R3 | S | third |
-| R4 | M | fourth |
-| R5 | M | fifth |
-| R6 | M | sixth |
+| # | Lv | What | V1 | RFC 8166 |
+|---|---|---|---|---|
+| R3 | S | third | 1 | - |
+| R4 | M | fourth | 1 | 4.5, RFC 5666 3.8 |
+| R5 | M | fifth | 1 | - |
+| R6 | M | sixth | 1 | - |
 `
 
 // tree makes a module with the requirements above and some citations.
@@ -65,7 +68,10 @@ func command(t *testing.T, args ...string) (code int, out string) {
 
 func TestTable(t *testing.T) {
 	files := map[string]string{
-		"a/a.go":                  "package a\n\n// obeys R1 and R2\nvar x = 0\n",
+		"a/a.go":                  "// Package a obeys R3.\npackage a\n\n// obeys R1 and R2 (RFC 8166 §4.5)\nvar x = 0\n",
+		"a/b.go":                  "package a\n\ntype T[X any] struct {\n\ty int // R4\n}\n\nfunc (t *T[X]) put() {\n\tif t == nil { // RFC 8166 §3.4.6; R1\n\t}\n} // R6\n",
+		"a/c.bind":                "prefix a\n# not yet (R2)\n\nrename b C\n",
+		"internal/a.go":           "package a\n\n// R3 of a helper is obeyed by nothing\nvar x = 0\n",
 		"a/a_test.go":             "package a\n\n// R3 between tests proves nothing\n\n// TestX is for R1 and R5.\nfunc TestX() {}\n",
 		"a/testdata/x.go":         "package a // R3\n",
 		"a/a_xdr.go":              "package a // R3\n",
@@ -73,29 +79,71 @@ func TestTable(t *testing.T) {
 		"rdmaio/header/a_test.go": "package a\n\n// R6\nfunc TestHeader() {}\n",
 	}
 	root := tree(t, files)
-	if code, out := command(t, "-root", root); code != 0 || out != "docs/conformance.md\n" {
+	if code, out := command(t, "-root", root); code != 0 || out != "docs/conformance.md\ndocs/rfc8166.md\n" {
 		t.Fatalf("exit %d: %s", code, out)
 	}
-	read := func() string {
+	read := func(name string) string {
 		t.Helper()
-		table, err := os.ReadFile(filepath.Join(root, "docs/conformance.md"))
+		table, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(table)
 	}
-	table := read()
+	const page = "docs/conformance.md"
+	table := read(page)
 	for _, row := range []string{
 		"| A. One | 2 | 1 | 0 | 1 |", "| B. Two | 4 | 2 | 1 | 0 |", "| all | 6 | 3 | 1 | 1 |",
-		"| R1 | M | encoding | proved | a TestX |", "| R2 | D | behaviour | obeyed | a/a.go |", "| R3 | S | behaviour |  |  |",
-		"| R4 | M | encoding | proved | rdmaio TestPeer |", "| R5 | M | behaviour | encoded | a TestX |", "| R6 | M | behaviour | proved | rdmaio TestPeer |",
+		"| R1 | M | encoding | proved | [§3.4.6](rfc8166.md#346-write-chunks), [§4.5](rfc8166.md#45-error-handling) | [a/a.go x](../a/a.go); [a/b.go T.put](../a/b.go) | [a TestX](../a/a_test.go) |",
+		"| R2 | D | behaviour | obeyed |  | [a/a.go x](../a/a.go); [a/c.bind rename b](../a/c.bind) |  |",
+		"| R3 | S | behaviour |  |  |  |  |",
+		"| R4 | M | encoding | proved | [§4.5](rfc8166.md#45-error-handling), [RFC 5666 §3.8](rfc8166.md#rfc-5666-38-rpc-call-and-reply) | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
+		"| R5 | M | behaviour | encoded |  |  | [a TestX](../a/a_test.go) |",
+		"| R6 | M | behaviour | proved |  | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
 	} {
 		if !strings.Contains(table, row+"\n") {
 			t.Errorf("no row %q in\n%s", row, table)
 		}
 	}
+	if got, want := read("docs/rfc8166.md"), `
+## §3.4.6 Write Chunks
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| R1 | M | first | [a/a.go x](../a/a.go); [a/b.go T.put](../a/b.go) | [a TestX](../a/a_test.go) |
+| | | *cites the section* | [a/b.go T.put](../a/b.go) | |
+
+## §4.5 Error Handling
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| R1 | M | first | [a/a.go x](../a/a.go); [a/b.go T.put](../a/b.go) | [a TestX](../a/a_test.go) |
+| R4 | M | fourth | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
+| | | *cites the section* | [a/a.go x](../a/a.go) | |
+
+## RFC 5666 §3.8 RPC Call and Reply
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| R4 | M | fourth | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
+`; !strings.HasSuffix(got, want) {
+		t.Errorf("by section: found\n%s\nexpected at its end\n%s", got, want)
+	}
 	if code, out := command(t, "-root", root, "-check"); code != 0 {
 		t.Errorf("a current table: exit %d: %s", code, out)
+	}
+	for what, want := range map[string]string{
+		"R4":            "R4 fourth\n  code a/b.go:4: T.y\n  test rdmaio/a_test.go:6: TestPeer\n",
+		"3.4.6":         "R1 first\n  code a/a.go:4: x\n  code a/b.go:8: T.put\n  test a/a_test.go:6: TestX\n§3.4.6 Write Chunks\n  code a/b.go:8: T.put\n",
+		"RFC 5666 §3.8": "R4 fourth\n  code a/b.go:4: T.y\n  test rdmaio/a_test.go:6: TestPeer\n",
+		"4.6":           "",
+	} {
+		if code, out := command(t, "-root", root, "-find", what); code != 0 || out != want {
+			t.Errorf("-find %s: exit %d: %s", what, code, out)
+		}
+	}
+	if code, out := command(t, "-root", root, "-find", "R7"); code != 2 || !strings.Contains(out, "neither a duty") {
+		t.Errorf("-find R7 of 6: exit %d: %s", code, out)
 	}
 	write := func(name, text string) {
 		t.Helper()
@@ -103,7 +151,8 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A proof that goes is a finding, one of an endpoint where a codec's stays too, and nothing is written over it.
+	// A proof that goes is a finding, one of an endpoint where a codec's stays too, and nothing is
+	// written over it.
 	write("a/a_test.go", "package a\n")
 	write("rdmaio/a_test.go", "package a\n\n// R4\nfunc TestPeer() {}\n")
 	for _, args := range [][]string{{"-check"}, nil, {"-lose", "R1, R5"}} {
@@ -113,11 +162,11 @@ func TestTable(t *testing.T) {
 			t.Errorf("%v: lost proofs: exit %d: %s", args, code, out)
 		}
 	}
-	if read() != table {
+	if read(page) != table {
 		t.Error("a table without the proofs was written")
 	}
 	// Those that were none may be given up by name, once.
-	if code, out := command(t, "-root", root, "-lose", "R1,R5,R6"); code != 0 || !strings.Contains(read(), "| R6 | M | behaviour | encoded |") {
+	if code, out := command(t, "-root", root, "-lose", "R1,R5,R6"); code != 0 || !strings.Contains(read(page), "| R6 | M | behaviour | encoded |") {
 		t.Errorf("given up: exit %d: %s", code, out)
 	}
 	write("rdmaio/header/a_test.go", "package a\n")
@@ -131,17 +180,55 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A line moves, and the tables are as current as before.
+func TestLinesMayMove(t *testing.T) {
+	root := tree(t, map[string]string{"a/a.go": "package a\n\nvar x = 0 // R1\n"})
+	if code, out := command(t, "-root", root); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	if err := os.WriteFile(filepath.Join(root, "a/a.go"), []byte("package a\n\nvar y = 0\n\n// x obeys R1.\nvar x = 0\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := command(t, "-root", root, "-check"); code != 0 {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// A section that is cited has to exist.
+func TestFindings(t *testing.T) {
+	for text, want := range map[string]string{
+		"\nvar x = 0 // RFC 8166 §3.4.7; R4": "a/a.go:3: found RFC 8166 §3.4.7, which is no section of that document",
+	} {
+		root := tree(t, map[string]string{"a/a.go": "package a\n" + text, "rdmaio/a_test.go": "package a\n\n// R4\nfunc TestPeer() {}\n"})
+		code, out := command(t, "-root", root)
+		if _, err := os.Stat(filepath.Join(root, "docs/conformance.md")); code != 3 || !strings.Contains(out, want) || err == nil {
+			t.Errorf("exit %d: found %q, expected %q and no tables", code, out, want)
+		}
+	}
+}
+
+func TestContents(t *testing.T) {
+	for i, s := range sectionOrder {
+		if s.title() == "" {
+			t.Errorf("%v has no title", s)
+		}
+		if slices.Index(sectionOrder, s) != i {
+			t.Errorf("%v stands there twice", s)
+		}
+	}
+}
+
 // Folders below a name that ends in a slash have endpoints, others only by their whole name.
 func TestEndpoints(t *testing.T) {
 	for dir, want := range map[string]bool{
 		"rdmaio": true, "rdmaio/rpc": true, "rdmaio/providers/mem": true, "rdmaio/verbs": true, "rdmaio/verbs/verbstest": true,
 		"rdmaio/internal/header": false, "rdmaio/internal/credit": false, "gen/rpcrdma2": false, "rdmaiox": false, "runtime/oncrpc": false,
 	} {
-		if got := atEndpoint(dir); got != want {
+		if got := under(endpoints, dir); got != want {
 			t.Errorf("%s: %v", dir, got)
 		}
 	}
-	for _, e := range endpoints {
+	for _, e := range slices.Concat(endpoints, harness) {
 		if fi, err := os.Stat(filepath.Join("../..", e)); err != nil || !fi.IsDir() {
 			t.Errorf("%s is no folder of the tree", e)
 		}
@@ -155,7 +242,15 @@ func TestRefuses(t *testing.T) {
 	if code, out := command(t, "-root", t.TempDir()); code != 1 || !strings.Contains(out, "requirements.md") {
 		t.Errorf("no requirements: exit %d: %s", code, out)
 	}
-	for _, bad := range []string{"## A\n| R1 | M | a |\n| R3 | M | b |\n", "| R1 | M | a |\n", "## A\n| Rx | M | a |\n", "nothing\n"} {
+	const head = "## A\n| # | Lv | What | RFC 8166 |\n"
+	if _, err := parseRequirements([]byte(head + "| R1 | M | a | RFC 5666 3.8, 3.9 |\n")); err == nil || !strings.Contains(err.Error(), `found "3.9"`) {
+		t.Errorf("3.9 is a section of RFC 5666 only: %v", err)
+	}
+	for _, bad := range []string{
+		head + "| R1 | M | a | - |\n| R3 | M | b | - |\n", head[5:] + "| R1 | M | a | - |\n", head + "| Rx | M | a | - |\n", "nothing\n",
+		"## A\n| R1 | M | a | - |\n", "## A\n| # | Lv | What |\n| R1 | M | a | - |\n",
+		head + "| R1 | M | a |  |\n", head + "| R1 | M | a | 3.10 |\n", head + "| R1 | M | a | RFC 5666 4.6.1 |\n",
+	} {
 		if _, err := parseRequirements([]byte(bad)); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
