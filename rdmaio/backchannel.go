@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// ErrNoClient: no connection of the client came in time for a reverse Call.
-var ErrNoClient = errors.New("rdmaio: the client has no connection to call it on")
-
 // BackchannelConfig configures NewBackchannel. nil is fine, as for Config.
 type BackchannelConfig struct {
 	// Wait is how long a Call waits for a connection of the client. Default 90 s; negative: until its context ends.

@@ -135,7 +135,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 		return nil, fail(s, err)
 	}
 	if cause == nil {
-		cause = c.refusal(s, e.Err)
+		cause = c.refusal(s, translate(e.Err))
 	}
 	if cause == nil {
 		cause = call.take(s)
@@ -249,9 +249,9 @@ func (call *Call) take(s *slot) error {
 		xid, typ, _ := header.RPC(r.Message)
 		switch {
 		case xid != e.XID:
-			return &Fault{Code: header.FaultXID, Where: "reply chunk", Found: uint64(xid), Want: uint64(e.XID)}
+			return &Fault{Code: FaultXID, Where: "reply chunk", Found: uint64(xid), Want: uint64(e.XID)}
 		case typ != header.Reply:
-			return &Fault{Code: header.FaultType, Where: "reply chunk", Found: uint64(typ), Want: uint64(header.Reply)}
+			return &Fault{Code: FaultType, Where: "reply chunk", Found: uint64(typ), Want: uint64(header.Reply)}
 		}
 	}
 	clear(r.Items)

@@ -59,7 +59,7 @@ type Config struct {
 	MaxConns int
 
 	// MaxErrors is how many Calls a second may be answered by RDMA_ERROR on a connection: with
-	// more the connection ends (ErrErrors). Default 64; negative: no limit.
+	// more the connection ends (ErrTooManyErrors). Default 64; negative: no limit.
 	MaxErrors int
 
 	// MaxSegments is how many segments a chunk may have, and MaxChunks how many

@@ -223,27 +223,3 @@ func (c *Conn) free() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Stats counts what a connection did.
-type Stats struct {
-	engine.Stats
-	Registrations uint64 // of memory for the peer, or of a handler's
-	Staged        uint64 // bytes copied: the device takes memory of its own only, a Call was cancelled, or a reply came by Call.MaxReply
-	Regions       int    // region objects alive for these
-	Buffers       int    // buffers of the transport alive: messages, and Calls put together
-	BufferBytes   uint64
-
-	Terms // what was agreed on with the peer
-}
-
-// Stats returns the counts as of the last event that was finished with: what ended a Call may be so a moment after Call returned.
-func (c *Conn) Stats() Stats {
-	c.mu.Lock()
-	s := Stats{Stats: c.stats}
-	c.mu.Unlock()
-	s.DelayedCalls += c.waits.Load()
-	s.Terms = c.Terms()
-	p := c.pool.Stats()
-	s.Registrations, s.Staged, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Staged, p.Regions, p.Buffers, p.BufferBytes
-	return s
-}

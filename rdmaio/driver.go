@@ -242,15 +242,16 @@ func (c *Conn) step(events []engine.Event) {
 		}
 	}
 	if f.Fault != nil {
-		c.log.Warn("rdmaio: a message broke a rule", "queue_pair", c.qp.Num(), "reason", f.Fault)
+		c.log.Warn("rdmaio: a message broke a rule", "queue_pair", c.qp.Num(), "reason", translate(f.Fault))
 	}
 	if f.Fail != nil {
+		why := translate(f.Fail)
 		// When this returns no memory is touched any more for this connection.
-		_ = verbs.Disconnect(c.qp, reason(f.Fail)) // has no way to fail that we could do anything about
-		c.ended(f.Fail)
-		c.cancel(f.Fail)
+		_ = verbs.Disconnect(c.qp, reason(why)) // has no way to fail that we could do anything about
+		c.ended(why)
+		c.cancel(why)
 		c.down()
-		c.failWaiting(f.Fail)
+		c.failWaiting(why)
 		c.dismiss()
 	}
 	for _, b := range f.Return {
@@ -288,7 +289,7 @@ func reason(why error) verbs.DisconnectReason {
 	switch {
 	case errors.Is(why, ErrTimeout), errors.Is(why, ErrNoDone):
 		return verbs.ReasonTime
-	case errors.Is(why, ErrErrors), errors.Is(why, ErrInvalidated), errors.As(why, &fault):
+	case errors.Is(why, ErrTooManyErrors), errors.Is(why, ErrInvalidated), errors.As(why, &fault):
 		return verbs.ReasonRule
 	}
 	return verbs.ReasonDone
@@ -297,7 +298,7 @@ func reason(why error) verbs.DisconnectReason {
 // ended tells why a connection is gone. Of those that a peer or its owner ends nobody needs to know, and of broken
 // ones the provider tells more.
 func (c *Conn) ended(why error) {
-	for _, ours := range []error{ErrTimeout, ErrErrors, ErrInvalidated, ErrNoDone, engine.ErrInternal} {
+	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, engine.ErrInternal} {
 		if errors.Is(why, ours) {
 			c.ends.Warn("rdmaio: a connection was given up", "queue_pair", c.qp.Num(), "reason", why)
 			return

@@ -1,67 +1,60 @@
 package rdmaio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Errors for errors.Is.
+// Errors for errors.Is. The text of an error that wraps one of them has the details.
 var (
-	// ErrClosed: this side closed the connection, or the server.
+	// ErrClosed reports that this side closed the connection, Client, Backchannel or Server.
 	ErrClosed = errors.New("rdmaio: closed")
-	// ErrAnswered: a Request was answered before.
+	// ErrAnswered reports that Request.Reply or Request.Drop was called for a Request that had been answered.
 	ErrAnswered = errors.New("rdmaio: the Request was answered already")
-	// ErrMessage: what a caller or handler passed is no RPC message as described at Message.
+	// ErrMessage reports that a caller or handler passed something that is not an RPC message as described at Message.
 	ErrMessage = errors.New("rdmaio: not a usable message")
-	// ErrReverse: a Call on an accepted connection, before Conn.AllowReverse or without Config.ReverseCredits.
+	// ErrReverse reports a Call on an accepted connection without Config.ReverseCredits or before Conn.AllowReverse.
 	ErrReverse = errors.New("rdmaio: no reverse Calls")
-	// ErrPanic: a Handler panicked or ended its goroutine, and this side closed the connection.
+	// ErrPanic reports that a Handler panicked or ended its goroutine. This side then closed the connection.
 	ErrPanic = errors.New("rdmaio: a handler panicked")
-	// ErrXIDInUse: a Call with the same XID is in flight on the connection, or was
-	// cancelled and its reply has not come yet.
-	ErrXIDInUse = engine.ErrXIDInUse
-	// ErrInvalidated: the peer ended a key that it was not given for that Call, or without an agreement; the
-	// connection is gone.
-	ErrInvalidated = engine.ErrInvalidated
-	// ErrNoDone: a client did not read a reply, and say so, in Config.WorkTimeout (Config.Legacy); the connection is gone.
-	ErrNoDone = engine.ErrNoDone
-	// ErrErrors: more Calls of the peer had to be refused than Config.MaxErrors allows; the connection is gone.
-	ErrErrors = engine.ErrErrors
-	// ErrTimeout: posted work did not complete in Config.WorkTimeout; the connection is gone.
-	ErrTimeout = engine.ErrTimeout
+	// ErrXIDInUse reports that another Call with this XID is in progress on the connection, or was cancelled and has
+	// no reply yet. Conn.XID, Client.XID and Backchannel.XID return XIDs that are free.
+	ErrXIDInUse = errors.New("rdmaio: a Call with this XID is in progress on the connection")
+	// ErrInvalidated reports that the peer invalidated a key that it was not allowed to invalidate (RFC 8797 §4.1).
+	// The connection is lost.
+	ErrInvalidated = errors.New("rdmaio: the peer invalidated a key that it was not allowed to invalidate")
+	// ErrNoDone reports that a client did not acknowledge a reply with read chunks by RDMA_DONE within
+	// Config.WorkTimeout (Config.Legacy). The connection is lost.
+	ErrNoDone = errors.New("rdmaio: the client sent no RDMA_DONE within Config.WorkTimeout")
+	// ErrTooManyErrors reports that the peer sent more invalid Calls in a second than Config.MaxErrors allows. The
+	// connection is lost.
+	ErrTooManyErrors = errors.New("rdmaio: the peer sent more invalid Calls in a second than Config.MaxErrors allows")
+	// ErrTimeout reports that posted work did not complete within Config.WorkTimeout. The connection is lost.
+	ErrTimeout = errors.New("rdmaio: posted work did not complete within Config.WorkTimeout")
+	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls of all connections of the
+	// server use as much memory as Config.MaxMemory allows.
+	ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
+	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of a Backchannel.
+	ErrNoClient = errors.New("rdmaio: the client has no connection to call it on")
 )
 
-// Values of PeerError.Code.
-const (
-	PeerErrVers  = header.ErrVers  // it does not support our version
-	PeerErrChunk = header.ErrChunk // it cannot use our header or chunks
-)
-
-// PeerError is an RDMA_ERROR message: what the peer found wrong with ours (RFC 8166 §4.5).
-type PeerError = engine.PeerError
-
-// Fault is what we found wrong with a message of the peer: the rule, and the place.
-type Fault = header.Fault
-
-// SizeError says that something does not fit where it has to go, and how much does.
-type SizeError = engine.SizeError
-
-// CallError is why a Call failed. It unwraps to the reason: a *PeerError (in a *RefusedError where it is ERR_CHUNK), a
-// *Fault, a *SizeError, the context's error, ErrClosed, or what verbs says of a lost connection.
+// CallError is the error of Conn.Call, Client.Call and Backchannel.Call. It unwraps to the reason: a *PeerError (in a
+// *RefusedError for ERR_CHUNK), a *Fault, a *SizeError, the error of the context, one of the errors of this package, or
+// the error of package verbs with which the connection was lost.
 type CallError struct {
+	// XID is the XID of the Call.
 	XID uint32
 
-	// MayHaveRun says that the message was handed to the provider, so that the peer
-	// may have executed the procedure, once. If it is false the peer has not seen it.
+	// MayHaveRun reports that the message was passed to the provider, so that the peer may have executed the
+	// procedure, once. If it is false, the peer has not received the Call.
 	MayHaveRun bool
 
+	// Err is the reason.
 	Err error
 }
 
-// Error tells the reason and whether the peer may have executed the Call.
+// Error returns the XID, whether the peer may have executed the Call, and the reason.
 func (e *CallError) Error() string {
 	what := "not sent"
 	if e.MayHaveRun {
@@ -70,5 +63,57 @@ func (e *CallError) Error() string {
 	return fmt.Sprintf("rdmaio: call %#08x (%s): %v", e.XID, what, e.Err)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *CallError) Unwrap() error { return e.Err }
+
+// PeerErrorCode is the code of an RDMA_ERROR message (RFC 8166 §4.5).
+type PeerErrorCode uint32
+
+// The codes that RFC 8166 defines. A PeerError can have any other number that the peer sent.
+const (
+	PeerErrVers  PeerErrorCode = 1 // ERR_VERS: the peer does not support the version of the message
+	PeerErrChunk PeerErrorCode = 2 // ERR_CHUNK: the peer cannot use the header or its chunks, or its reply does not fit them
+)
+
+// PeerError is an RDMA_ERROR message of the peer: what the peer found wrong with a Call of this side (RFC 8166 §4.5).
+// What this side finds wrong with a message of the peer is a Fault.
+type PeerError struct {
+	// Code is the code of the message. It is 0 if the body of the message could not be decoded.
+	Code PeerErrorCode
+
+	// Low and High are the lowest and the highest version that the peer supports, with PeerErrVers.
+	Low, High uint32
+}
+
+// Error returns the name of the code and what it means.
+func (e *PeerError) Error() string {
+	switch e.Code {
+	case PeerErrVers:
+		return fmt.Sprintf("rdmaio: peer answered ERR_VERS: it supports versions %d to %d, the Call has version 1", e.Low, e.High)
+	case PeerErrChunk:
+		return "rdmaio: peer answered ERR_CHUNK: it cannot use the header or chunks of the Call, or its reply does not fit them"
+	case 0:
+		return "rdmaio: peer answered RDMA_ERROR with a body that cannot be decoded"
+	}
+	return fmt.Sprintf("rdmaio: peer answered RDMA_ERROR with code %d, which RFC 8166 §4.5 does not define", e.Code)
+}
+
+// SizeError reports that a message or a part of it does not fit where it has to go.
+type SizeError struct {
+	// What names the message or the part.
+	What string
+
+	// Need and Limit are its size and the largest size that fits, in Unit.
+	Need, Limit int
+
+	// Unit is what Need and Limit count: "chunks", or bytes if empty.
+	Unit string
+
+	// Hint says what to do.
+	Hint string
+}
+
+// Error returns both sizes and the hint.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("rdmaio: %s needs %d %s, limit is %d: %s", e.What, e.Need, cmp.Or(e.Unit, "bytes"), e.Limit, e.Hint)
+}

@@ -226,7 +226,7 @@ func TestErrorFlood(t *testing.T) {
 			if answered != 200 {
 				t.Errorf("%d answers without a limit", answered)
 			}
-		case answered < max(limit, 5) || answered == 200 || !errors.Is(theirs.Err(), rdmaio.ErrErrors):
+		case answered < max(limit, 5) || answered == 200 || !errors.Is(theirs.Err(), rdmaio.ErrTooManyErrors):
 			t.Errorf("limit %d: %d answers, %v", limit, answered, theirs.Err())
 		}
 		if _, err := honest.Call(context.Background(), nullCall(2, 40)); err != nil {

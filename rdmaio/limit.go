@@ -2,7 +2,6 @@ package rdmaio
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -12,10 +11,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
-
-// ErrMemory: the Calls of all connections of a server that have chunks have as much memory
-// as Config.MaxMemory allows, so that one was refused by ERR_CHUNK.
-var ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
 
 // shared is what the connections of a server have in common.
 type shared struct {

@@ -26,7 +26,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 		{"too much to fetch", prefix + "00000001 00000001 00000000 0000aaaa 01000001 00000000 00000000 00000000 00000000 00000000", 1, []string{"16777217 bytes", "limit is 16777216", "Config.MaxReadBytes"}},
 		{"a version", "cafe0001 00000009 00000020 00000000 00000000 00000000 00000000", 1, []string{"version 9, only 1"}},
 		{"an XID", prefix + "00000000 00000000 00000000 00000000 cafe0002 00000000 00000002", 1, []string{"0xcafe0002, of the header 0xcafe0001"}},
-		{"errors without end", prefix + "00000007 00000000 00000000 00000000", 11, []string{"a connection was given up", "more than 10 in a second"}},
+		{"errors without end", prefix + "00000007 00000000 00000000 00000000", 11, []string{"a connection was given up", "MaxErrors allows: limit 10"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

@@ -38,7 +38,7 @@ func (e *RefusedError) Error() string {
 	} else if e.Results > 0 || e.ReplyChunk {
 		causes = append(causes, "it takes fewer chunks or segments (Config.MaxChunks and MaxSegments there)")
 	}
-	return "rpcrdma: peer answered ERR_CHUNK: " + strings.Join(causes, ", or ")
+	return "rdmaio: peer answered ERR_CHUNK: " + strings.Join(causes, ", or ")
 }
 
 // Unwrap gives the peer's answer.

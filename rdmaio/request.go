@@ -300,7 +300,7 @@ func (c *Conn) release(q *engine.Request) {
 	}
 	err := r.failed
 	if err == nil {
-		err = q.Err
+		err = translate(q.Err)
 	}
 	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
 	if r.held {

@@ -141,7 +141,7 @@ func (e *ServeEnd) over(err error) {
 // refusedCall tells of a Call that no handler saw.
 func (c *Conn) refusedCall(q *engine.Request) {
 	if c.set.Events != nil && q.Refused != nil {
-		c.tell(&Refusal{Conn: c, XID: q.XID, Reason: q.Refused})
+		c.tell(&Refusal{Conn: c, XID: q.XID, Reason: translate(q.Refused)})
 	}
 }
 

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -33,37 +31,4 @@ type Call struct {
 type Padding struct {
 	Align, Threshold uint32
 	Start            int // offset of the RPC message in the whole one, header included
-}
-
-// PeerError is what the peer found wrong with a message of ours, in its own
-// words: an RDMA_ERROR (RFC 8166 §4.5). Compare header.Fault, which is what we found.
-type PeerError struct {
-	Code      header.ErrorCode // 0: it could not be decoded
-	Low, High uint32           // with ErrVers, the versions it supports
-}
-
-// Error names the code.
-func (e *PeerError) Error() string {
-	switch e.Code {
-	case header.ErrVers:
-		return fmt.Sprintf("rpcrdma: peer answered ERR_VERS: it supports versions %d to %d", e.Low, e.High)
-	case header.ErrChunk:
-		return "rpcrdma: peer answered ERR_CHUNK: it could not use our header or chunks, or its reply did not fit them"
-	case 0:
-		return "rpcrdma: peer answered RDMA_ERROR with a body that cannot be decoded"
-	}
-	return fmt.Sprintf("rpcrdma: peer answered RDMA_ERROR with code %d, which we do not know", e.Code)
-}
-
-// SizeError says that a message does not fit.
-type SizeError struct {
-	What        string
-	Need, Limit int
-	Unit        string // empty is bytes
-	Hint        string // what to do
-}
-
-// Error gives both sizes and the hint.
-func (e *SizeError) Error() string {
-	return fmt.Sprintf("rpcrdma: %s needs %d %s, limit is %d: %s", e.What, e.Need, cmp.Or(e.Unit, "bytes"), e.Limit, e.Hint)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,16 +9,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
-)
-
-// Errors that end a connection, or refuse a Call.
-var (
-	ErrTimeout     = errors.New("rpcrdma: work requests did not complete in time")
-	ErrErrors      = errors.New("rpcrdma: too many Calls of the peer had to be refused")
-	ErrInternal    = errors.New("rpcrdma: internal error")
-	ErrXIDInUse    = errors.New("rpcrdma: a Call with this XID is in flight on the connection")
-	ErrInvalidated = errors.New("rpcrdma: peer invalidated a key that it must not")
-	ErrNoDone      = errors.New("rpcrdma: peer did not send RDMA_DONE in time for a Reply with read chunks")
 )
 
 // Engine is the state of one connection. It is for one goroutine at a time.
@@ -197,10 +186,10 @@ func (e *Engine) event(ev *Event) {
 	case EventTimer:
 		e.shrinkBuffers()
 		if e.open && e.chains.len() > 0 && e.cfg.ChainTimeout > 0 && e.chains.at(0).deadline <= e.now {
-			e.end(fmt.Errorf("%w (limit %v)", ErrTimeout, e.cfg.ChainTimeout))
+			e.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprint(e.cfg.ChainTimeout)})
 		}
 		if e.open && len(e.due) > 0 && e.due[0].deadline <= e.now { // R109
-			e.end(fmt.Errorf("%w (XID %#08x, limit %v)", ErrNoDone, e.due[0].XID, e.cfg.DoneTimeout))
+			e.end(&Error{Reason: ErrNoDone, Detail: fmt.Sprintf("XID %#08x, limit %v", e.due[0].XID, e.cfg.DoneTimeout)})
 		}
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))
@@ -221,9 +210,9 @@ func (e *Engine) blame(wc *verbs.WC, err error) error {
 		switch {
 		case c.id != wc.WRID || c.req == nil:
 		case c.req.state == reading:
-			return fmt.Errorf("rpcrdma: RDMA Read for the message with XID %#08x: %w", c.req.XID, err)
+			return fmt.Errorf("rdmaio: RDMA Read for the message with XID %#08x: %w", c.req.XID, err)
 		default:
-			return fmt.Errorf("rpcrdma: answer to the message with XID %#08x: %w", c.req.XID, err)
+			return fmt.Errorf("rdmaio: answer to the message with XID %#08x: %w", c.req.XID, err)
 		}
 	}
 	return err

@@ -103,7 +103,7 @@ func (e *Engine) message(m *header.Message, payload [][]byte) (buf *Buffer, n in
 	n = len(b)
 	for _, p := range payload {
 		if len(p) > len(mem)-n { // R33, R37
-			return nil, 0, &SizeError{What: "message", Need: n + len(p), Limit: len(mem), Hint: "plan it as a long message"}
+			return nil, 0, &SizeError{Need: n + len(p), Limit: len(mem)}
 		}
 		n += copy(mem[n:], p)
 	}
@@ -118,7 +118,7 @@ func (e *Engine) sent(wc *verbs.WC) {
 		e.over(e.chains.pop())
 	}
 	if e.chains.len() == 0 || e.chains.at(0).id != wc.WRID {
-		e.end(fmt.Errorf("%w: completion of chain %d is out of order", ErrInternal, wc.WRID))
+		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("completion of chain %d is out of order", wc.WRID)})
 		return
 	}
 	e.over(e.chains.pop())

@@ -13,7 +13,7 @@ func (e *Engine) received(wc *verbs.WC) {
 	e.stats.PostedRecvs--
 	e.grants.Taken()
 	if wc.WRID >= uint64(len(e.cfg.Recv)) || int(wc.ByteLen) > len(e.cfg.Recv[wc.WRID].Bytes) {
-		e.end(fmt.Errorf("%w: Receive %#x completed with %d bytes", ErrInternal, wc.WRID, wc.ByteLen))
+		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
 		return
 	}
 	e.delivered += uint64(wc.ByteLen)
@@ -115,5 +115,5 @@ func (e *Engine) fault(f *header.Fault) {
 // whose it was, or will be, nobody can say (RFC 8797 §4.1; R264, B19).
 func (e *Engine) violated(key uint32, with string) {
 	e.stats.FaultyMessages++
-	e.end(fmt.Errorf("%w: %#08x, with %s", ErrInvalidated, key, with))
+	e.end(&Error{Reason: ErrInvalidated, Detail: fmt.Sprintf("%#08x, with %s", key, with)})
 }

@@ -70,7 +70,7 @@ func (e *Engine) call(c *Call) {
 		e.done(c, e.ended)
 		return
 	case e.table[c.XID] != nil: // R269: also one that was cancelled, its Reply may come
-		e.done(c, ErrXIDInUse)
+		e.done(c, &Error{Reason: ErrXIDInUse})
 		return
 	}
 	var p *pending

@@ -158,7 +158,7 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 		e.refusals.since, e.refusals.n = e.now, 0
 	}
 	if e.refusals.n++; e.cfg.MaxErrors > 0 && e.refusals.n > e.cfg.MaxErrors {
-		e.end(fmt.Errorf("%w: more than %d in a second", ErrErrors, e.cfg.MaxErrors))
+		e.end(&Error{Reason: ErrTooManyErrors, Detail: fmt.Sprintf("limit %d", e.cfg.MaxErrors)})
 		e.lose(r)
 		return
 	}

@@ -94,7 +94,7 @@ func (f *Fault) Error() string {
 	if f.Err != nil {
 		what += ": " + f.Err.Error()
 	}
-	return fmt.Sprintf("rpcrdma: peer's header: %s%s (%s)", where, what, d.rule)
+	return fmt.Sprintf("rdmaio: invalid message from the peer: %s%s (%s)", where, what, d.rule)
 }
 
 // Rule is the document section, or the local limit, that was broken.

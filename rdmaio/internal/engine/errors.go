@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+)
+
+// Reason is why the engine ended a connection or refused a Call. It is an error for errors.Is.
+type Reason uint8
+
+// The reasons.
+const (
+	ErrInternal      Reason = iota + 1 // the engine, or what drives it, broke one of its own rules
+	ErrTimeout                         // a chain of work requests did not complete within Config.ChainTimeout
+	ErrTooManyErrors                   // more Calls had to be refused than Config.MaxErrors
+	ErrXIDInUse                        // another Call with this XID is in progress
+	ErrInvalidated                     // the peer invalidated a key that it must not
+	ErrNoDone                          // no RDMA_DONE came within Config.DoneTimeout
+)
+
+var reasons = [...]string{
+	ErrInternal:      "internal error",
+	ErrTimeout:       "work requests did not complete in time",
+	ErrTooManyErrors: "too many Calls of the peer had to be refused",
+	ErrXIDInUse:      "a Call with this XID is in progress",
+	ErrInvalidated:   "peer invalidated a key that it must not",
+	ErrNoDone:        "no RDMA_DONE in time for a Reply with read chunks",
+}
+
+// Error returns the reason in words.
+func (r Reason) Error() string { return "engine: " + reasons[r] }
+
+// Error is a Reason with its details.
+type Error struct {
+	Reason Reason
+	Detail string // may be empty
+}
+
+// Error returns the reason and the details.
+func (e *Error) Error() string { return e.Reason.Error() + ": " + e.Detail }
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Reason }
+
+// PeerError is an RDMA_ERROR that answers a Call (RFC 8166 §4.5).
+type PeerError struct {
+	Code      header.ErrorCode // 0: it could not be decoded
+	Low, High uint32           // with ErrVers, the versions that the peer supports
+}
+
+// Error returns the code.
+func (e *PeerError) Error() string {
+	return fmt.Sprintf("engine: peer answered RDMA_ERROR with code %d (versions %d to %d)", e.Code, e.Low, e.High)
+}
+
+// SizeError reports that a message does not fit the send buffer that the terms allow.
+type SizeError struct {
+	Need, Limit int // bytes
+}
+
+// Error returns both sizes.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("engine: message needs %d bytes, limit is %d", e.Need, e.Limit)
+}

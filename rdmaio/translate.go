@@ -1,0 +1,47 @@
+package rdmaio
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+)
+
+// translate returns an error of the engine as one that this package exports. It returns all other errors as they are:
+// those of package verbs, and those that this package passed to the engine.
+func translate(err error) error {
+	switch e := err.(type) { //nolint:errorlint // the engine does not wrap its own errors
+	case *header.Fault:
+		return &Fault{Code: FaultCode(e.Code), Where: e.Where, Index: e.Index, Found: e.Found, Want: e.Want, Err: e.Err}
+	case *engine.PeerError:
+		return &PeerError{Code: PeerErrorCode(e.Code), Low: e.Low, High: e.High}
+	case *engine.SizeError:
+		return &SizeError{What: "message", Need: e.Need, Limit: e.Limit, Hint: "Conn.SetTerms made the limit smaller meanwhile: send it again"}
+	case *engine.Error:
+		switch sentinel := sentinelOf(e.Reason); {
+		case sentinel == nil: // engine.ErrInternal
+		case e.Detail == "":
+			return sentinel
+		default:
+			return fmt.Errorf("%w: %s", sentinel, e.Detail)
+		}
+	}
+	return err
+}
+
+// sentinelOf returns the exported error for a reason of the engine, or nil if there is none.
+func sentinelOf(reason engine.Reason) error {
+	switch reason {
+	case engine.ErrTimeout:
+		return ErrTimeout
+	case engine.ErrTooManyErrors:
+		return ErrTooManyErrors
+	case engine.ErrXIDInUse:
+		return ErrXIDInUse
+	case engine.ErrInvalidated:
+		return ErrInvalidated
+	case engine.ErrNoDone:
+		return ErrNoDone
+	}
+	return nil
+}
