@@ -70,7 +70,7 @@ func (h *Handler) ServeRPC(r *rdmaio.Request) {
 	switch call := &p.head.Body.Call; {
 	case len(r.Message) >= 12 && binary.BigEndian.Uint32(r.Message[8:]) != oncrpc.Version: // whose header may be another one
 		refusal = &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: oncrpc.VersionRange{Low: oncrpc.Version, High: oncrpc.Version}}
-	case err != nil: // RFC 8166 §4.5.3: the transport's part was right (R328)
+	case err != nil: // RFC 8166 §4.5.2: the transport's part was right (R328)
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}
 	case len(services) == 0:
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}

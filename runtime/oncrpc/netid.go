@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Network identifiers of RPC over RDMA (RFC 8166 §9; RFC 5665 §4): which of the two tells how a
+// Network identifiers of RPC over RDMA (RFC 8166 §9, R315; RFC 5665 §4): which of the two tells how a
 // universal address is written.
 const (
 	NetIDRDMA  = "rdma"  // IPv4
 	NetIDRDMA6 = "rdma6" // IPv6
 )
 
-// PortNFSRDMA is where NFS over RDMA is served by default (RFC 8166 §8).
+// PortNFSRDMA is where NFS over RDMA is served by default (RFC 8166 §5; R316).
 const PortNFSRDMA = 20049
 
 // UniversalAddr gives the network identifier and the universal address (RFC 5665 §5.2.3) that rpcbind

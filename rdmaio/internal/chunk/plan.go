@@ -61,7 +61,7 @@ func (p *Plan) Call(reads []header.ReadSegment, inline int, long bool, lim *Limi
 		for i := range src.segments {
 			src.left += uint64(src.segments[i].Length)
 		}
-		// T69's counterpart: without an XID there is no message.
+		// RFC 8166 §3.5.3: of any size (R102). T69's counterpart: but with an XID.
 		if src.left < 8 {
 			return &header.Fault{Code: header.FaultNoChunk, Where: "read list", Found: src.left, Want: 8}
 		}
@@ -69,7 +69,7 @@ func (p *Plan) Call(reads []header.ReadSegment, inline int, long bool, lim *Limi
 		src.left = uint64(inline)
 	}
 
-	for len(rest) > 0 {
+	for len(rest) > 0 { // RFC 8166 §4.3.1: a chunk for each position; R64
 		n := run(rest)
 		pos, at := uint64(rest[0].Position), uint64(p.Size)
 		if pos < at {
@@ -134,7 +134,7 @@ func (p *Plan) check(reads []header.ReadSegment, long bool, lim *Limits) (rest [
 	if !long {
 		return reads, nil
 	}
-	if len(reads) == 0 || reads[0].Position != 0 { // T33, T42
+	if len(reads) == 0 || reads[0].Position != 0 { // RFC 8166 §4.5.2; R94, R327, T33, T42
 		return fault(header.FaultNoChunk, 0, 0, 8)
 	}
 	return reads[run(reads):], nil
@@ -152,7 +152,7 @@ func run(reads []header.ReadSegment) int {
 // insert adds a chunk at the end of what is there, and its roundup.
 func (p *Plan) insert(segments []header.ReadSegment, longest uint32) {
 	start := p.Size
-	for i := range segments {
+	for i := range segments { // RFC 8166 §3.4.4: cut at any byte; R54
 		p.pull(segments[i].Segment, longest)
 	}
 	n := p.Size - start

@@ -160,6 +160,6 @@ func (e *Engine) complete(r *Request) {
 		e.refuse(r, header.ErrChunk)
 		return
 	}
-	e.to(r, delivered)
+	e.to(r, delivered) // RFC 8166 §3.4.5.1: all Reads are over, none follows the Reply; R72, R73
 	e.eff.Deliver = append(e.eff.Deliver, r)
 }

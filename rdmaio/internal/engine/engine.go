@@ -163,7 +163,7 @@ func (e *Engine) Delivered() uint64 { return e.delivered }
 func (e *Engine) event(ev *Event) {
 	switch ev.Kind {
 	case EventStart:
-		for i := range e.cfg.Recv {
+		for i := range e.cfg.Recv { // RFC 8167 §4.3: on each connection, before any message; R272
 			e.postRecv(i)
 		}
 	case EventTerms:
@@ -223,7 +223,7 @@ func (e *Engine) completion(wc *verbs.WC) {
 	switch {
 	case wc.Status == verbs.StatusFlushed:
 		// The queue pair is in its error state, and EventBroken with the reason on its way.
-	case wc.Status != verbs.StatusSuccess:
+	case wc.Status != verbs.StatusSuccess: // RFC 8166 §4.5.3: nothing of it is delivered; R74
 		e.end(wc.Err())
 	case wc.Opcode == verbs.WCRecv:
 		e.received(wc)
@@ -243,7 +243,8 @@ func (e *Engine) postRecv(i int) {
 }
 
 // end breaks the connection. What the queue pair can no longer touch after
-// Effects.Fail goes back to its owners; what a handler has comes back with its EventReply.
+// Effects.Fail goes back to its owners (RFC 8166 §4.4.1; R285); what a handler has comes back with
+// its EventReply.
 func (e *Engine) end(err error) {
 	if !e.open {
 		return

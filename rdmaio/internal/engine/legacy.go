@@ -20,7 +20,7 @@ const mostAlign = header1.MostInline
 func (e *Engine) padded(r *Request, start int) *header.Fault {
 	m, p := &r.hdr, r.hdr.Pad
 	switch {
-	case !e.cfg.Legacy: // RFC 8166 §4.6.1
+	case !e.cfg.Legacy: // RFC 8166 §4.6.1; R113
 		return &header.Fault{Code: header.FaultWithdrawn, Found: 2, Want: header1.Version}
 	case p.Align == 0 || p.Align&(p.Align-1) != 0 || p.Align > mostAlign || p.Threshold == 0:
 		return &header.Fault{Code: header.FaultPad, Found: uint64(p.Align), Want: uint64(p.Threshold)}
@@ -33,6 +33,7 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 }
 
 // legacyReplies reports whether Replies to our Calls may have read chunks.
+// Nothing else makes the engine send RDMA_DONE (RFC 8166 §4.6.2; R113).
 func (e *Engine) legacyReplies() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
 
 // replyByReadChunk reports whether a message that comes whole by read chunk, with the XID of one of our Calls, is its Reply.

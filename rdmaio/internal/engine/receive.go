@@ -51,7 +51,7 @@ func (e *Engine) received(wc *verbs.WC) {
 		}
 	case k == done:
 		e.doneCame(r.hdr.XID)
-	default: // R110, R281, R325; T117
+	default: // R281, R325; T117
 		e.stats.DroppedMessages++
 	}
 	e.postRecv(i)
@@ -86,7 +86,7 @@ func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
 		return answer
 	case m.Kind == header.KindDone && e.cfg.Legacy && forward == call:
 		return done
-	case m.Kind == header.KindDone: // RFC 8166 §4.2.4
+	case m.Kind == header.KindDone: // RFC 8166 §4.6.2; R110
 		return nothing
 	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && e.replyByReadChunk() && e.outstanding(m.XID):
 		return answer // a whole Reply by read chunk: nobody else has a use for one

@@ -69,7 +69,7 @@ func (e *Engine) call(c *Call) {
 	case !e.open:
 		e.done(c, e.ended)
 		return
-	case e.table[c.XID] != nil: // R269: also one that was cancelled, its Reply may come
+	case e.table[c.XID] != nil: // R269, R287: also one that was cancelled, its Reply may come
 		e.done(c, &Error{Reason: ErrXIDInUse})
 		return
 	}
@@ -89,6 +89,7 @@ func (e *Engine) call(c *Call) {
 func (e *Engine) sendCall(p *pending) {
 	c := p.call
 	m := &e.out
+	// RFC 8166 §4.2.3: every message has a credit value (R34); RFC 8167 §5.1: reverse, too (R273).
 	m.XID, m.Vers, m.Credit, m.Kind = c.XID, header1.Version, e.credit.Want(), header.KindMsg
 	if c.Long {
 		m.Kind = header.KindNomsg
@@ -211,7 +212,8 @@ func (e *Engine) finish(c *Call, f *header.Fault) {
 	}
 }
 
-// result checks a Reply against its Call, and takes over the lengths (R79 to R87, R98).
+// result checks a Reply against its Call, and takes over the lengths (R79 to R87, R98). Nothing in a
+// header is protected, so no word of it is used unchecked (RFC 8166 §8.2.2.4; R307).
 func (e *Engine) result(c *Call, m *header.Message) *header.Fault {
 	var long uint64
 	var f *header.Fault

@@ -121,7 +121,7 @@ func (e *Engine) answer(r *Request) {
 // shape makes the header of a reply.
 func (e *Engine) shape(r *Request) {
 	long := r.Answer.Long.Length
-	for i, c := range r.hdr.Writes {
+	for i, c := range r.hdr.Writes { // RFC 8166 §4.3.2.1: one result each, in order; R77, R88
 		var sge verbs.SGE
 		if i < len(r.Answer.Data) {
 			sge = r.Answer.Data[i]
@@ -157,6 +157,7 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 	if e.now-e.refusals.since >= time.Second {
 		e.refusals.since, e.refusals.n = e.now, 0
 	}
+	// RFC 8166 §8.1.4: only a flood of errors ends the connection, which others may share; R310.
 	if e.refusals.n++; e.cfg.MaxErrors > 0 && e.refusals.n > e.cfg.MaxErrors {
 		e.end(&Error{Reason: ErrTooManyErrors, Detail: fmt.Sprintf("limit %d", e.cfg.MaxErrors)})
 		e.lose(r)
@@ -188,9 +189,10 @@ func (e *Engine) send(r *Request) {
 	e.grants.Answered()
 	m := &r.hdr
 	if m.Kind != header.KindError {
-		m.Vers = header1.Version // an ERROR has the Call's, whatever that was (R116)
+		// RFC 8167 §5.2; R274. An ERROR has the Call's, whatever that was (R116).
+		m.Vers = header1.Version
 	}
-	m.Credit = e.grants.Grant(want)
+	m.Credit = e.grants.Grant(want) // RFC 8166 §4.2.3: in an ERROR, too; R34
 	e.theirs.Granted = int(m.Credit)
 	buf, n, err := e.message(m, r.Answer.Payload)
 	if err != nil && m.Kind != header.KindError {
@@ -224,8 +226,8 @@ func (e *Engine) send(r *Request) {
 		e.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)
 	}
 	wr := verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}
-	// RFC 8797 §4.1: with Replies only, and only a key of this very Call. Its
-	// Reads are over, and its Writes go before (R4).
+	// RFC 8797 §4.1: with Replies only, and only a key of this very Call; else a plain Send (R261).
+	// Its Reads are over, and its Writes go before (R4).
 	if r.key != 0 && m.Kind != header.KindError {
 		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, r.key
 		e.stats.RemoteInvalidations++

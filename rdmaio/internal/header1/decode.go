@@ -35,12 +35,12 @@ type Codec struct {
 // it ends an RPC all the same. Work and memory are linear in len(b) (R29 to R31, R324).
 func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	m.Reset()
-	p, ok := header.DecodePrefix(b)
+	p, ok := header.DecodePrefix(b) // RFC 8166 §4.2, §7: alike in all versions; R321
 	if !ok {
 		return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: header.PrefixSize}
 	}
 	m.XID, m.Vers, m.Credit = p.XID, p.Vers, p.Credit
-	if p.Vers != Version {
+	if p.Vers != Version { // of the first message or of a later one; R188
 		if rpcrdma1.Proc(p.Proc) == rpcrdma1.ProcError {
 			m.Kind = header.KindError
 			m.Err = foreign(b)
@@ -48,8 +48,8 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 		}
 		return &header.Fault{Code: header.FaultVersion, Found: uint64(p.Vers), Want: Version}
 	}
-	switch rpcrdma1.Proc(p.Proc) {
-	case rpcrdma1.ProcDone:
+	switch rpcrdma1.Proc(p.Proc) { // RFC 8166 §4.2.4: all five are decoded; R18
+	case rpcrdma1.ProcDone: // RFC 8166 §4.1.2, §4.6.2; R22
 		m.Kind = header.KindDone
 		return nil
 	case rpcrdma1.ProcError:
@@ -74,23 +74,23 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 		return f
 	}
 	switch body := &c.msg.Body; body.Proc {
-	case rpcrdma1.ProcMsg:
+	case rpcrdma1.ProcMsg: // RFC 8166 §4.2.4; R19
 		m.Kind = header.KindMsg
 		lists(&m.Lists, body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply)
 		m.Payload = c.dec.Rest()
-	case rpcrdma1.ProcMsgp:
+	case rpcrdma1.ProcMsgp: // RFC 8166 §4.1.2, §4.6.1; R21
 		m.Kind = header.KindPadded
 		m.Pad = header.Pad{Align: body.Msgp.Align, Threshold: body.Msgp.Thresh}
 		lists(&m.Lists, body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply)
 		m.Payload = c.dec.Rest()
-	case rpcrdma1.ProcNomsg:
+	case rpcrdma1.ProcNomsg: // RFC 8166 §4.2.4; R20
 		m.Kind = header.KindNomsg
 		lists(&m.Lists, body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply)
 		// T32: bytes behind the lists never are RPC; we take them for a damaged header.
 		if n := len(c.dec.Rest()); n > 0 {
 			return &header.Fault{Code: header.FaultTrailing, Found: uint64(n)}
 		}
-	case rpcrdma1.ProcError:
+	case rpcrdma1.ProcError: // RFC 8166 §4.2.4; R23
 		m.Err.Code = header.ErrorCode(body.Error.Err) // unknown codes too (R121)
 		if body.Error.Err == rpcrdma1.ErrVers {
 			m.Err.Low, m.Err.High = body.Error.Vrange.VersLow, body.Error.Vrange.VersHigh

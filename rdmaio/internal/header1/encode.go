@@ -49,7 +49,7 @@ func (c *Codec) Append(b []byte, m *header.Message) ([]byte, error) {
 	}
 	c.enc.NoGrow(true)
 	c.enc.Reset(b)
-	if err := c.msg.EncodeXDR(&c.enc); err != nil {
+	if err := c.msg.EncodeXDR(&c.enc); err != nil { // RFC 8166 §4.1.2: Decode gives m again; R32
 		return b, err
 	}
 	return c.enc.Bytes(), nil
