@@ -40,9 +40,8 @@ func TestLanguage(t *testing.T) {
 		t.Fatalf("%s: %v", languageFile, err)
 	}
 	excess := exceeding(findings, allowed)
-	recent := changed(root, "internal/archtest/"+languageFile)
 	for place, group := range byPlace(excess) {
-		t.Error(explain(place, group, count(findings)[place], allowed[place], recent))
+		t.Error(explain(place, group, count(findings)[place], allowed[place], changed(root, place)))
 	}
 	if golden.Updating() {
 		if err := os.WriteFile(languageFile, []byte(format(lower(allowed, count(findings)))), 0o666); err != nil {
@@ -76,7 +75,7 @@ func explain(place string, findings []Finding, have, may Allowance, recent map[s
 	fmt.Fprintf(&b, "%s has %d odd wordings and %d wide lines, and may have %d and %d.\n", place, have.Wording, have.Width, may.Wording, may.Width)
 	isNew := func(f Finding) bool { return recent[fmt.Sprintf("%s:%d", f.Path, f.Line)] }
 	if slices.ContainsFunc(findings, isNew) {
-		fmt.Fprintf(&b, "On lines changed since %s was:\n", languageFile)
+		fmt.Fprintf(&b, "On lines changed since %s last had other numbers for it:\n", languageFile)
 		findings = slices.DeleteFunc(findings, func(f Finding) bool { return !isNew(f) })
 	}
 	for _, f := range findings {
@@ -88,9 +87,10 @@ func explain(place string, findings []Finding, have, may Allowance, recent map[s
 
 var hunk = regexp.MustCompile(`^@@ -\S+ \+(\d+)(?:,(\d+))? @@`)
 
-// changed returns "path:line" for the lines that git has as added or changed
-// since the commit that last changed file. Without git it returns none.
-func changed(root, file string) map[string]bool {
+// changed returns "path:line" for the lines of a place that git has as added or
+// changed since the commit that last changed the place's line of languageFile.
+// Without git it returns none.
+func changed(root, place string) map[string]bool {
 	git := func(args ...string) string {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = root
@@ -100,11 +100,12 @@ func changed(root, file string) map[string]bool {
 		}
 		return string(out)
 	}
-	commit := strings.TrimSpace(git("log", "-1", "--format=%H", "--", file))
+	line := "^" + regexp.QuoteMeta(place) + " [0-9]"
+	commit := strings.TrimSpace(git("log", "-1", "--format=%H", "-G", line, "--", "internal/archtest/"+languageFile))
 	if commit == "" {
 		return nil
 	}
-	return hunks(git("diff", "--unified=0", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", commit))
+	return hunks(git("diff", "--unified=0", "--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", commit, "--", place))
 }
 
 // hunks returns "path:line" for the lines that a diff adds.
