@@ -40,7 +40,8 @@ type Engine struct {
 	recvSGL    []verbs.SGE  // one for each Receive
 	sges       []verbs.SGE  // of Effects.Sends
 
-	// For our Calls. XIDs of the peer's have no table: they are another space by construction (R268).
+	// For our Calls. XIDs of the peer's have no table: they are another space by construction
+	// (R268).
 	credit  credit.Requester
 	table   map[uint32]*pending // Calls not ended, by XID
 	waiting queue[*pending]     // for a credit
@@ -64,14 +65,15 @@ type Engine struct {
 	fills    []chunk.Transfer
 }
 
-// chain is requests posted together, of which the last is signaled unless it is quiet: then the end of the next one
-// is its own too.
+// chain is work requests that are posted together. The last of them is signaled, and its completion
+// completes the chain. A quiet chain has no signaled request: the completion of the next chain
+// completes it, too.
 type chain struct {
 	id       uint64
 	wrs      int
 	quiet    bool
-	buf      *Buffer // in use, or nil
-	req      *Request
+	buf      *Buffer  // in use, or nil
+	req      *Request // waits for the completion, or nil
 	deadline time.Duration
 }
 
@@ -102,7 +104,8 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// Step takes events in their order and returns what they lead to. now is on any clock that does not go back.
+// Step takes events in their order and returns what they lead to. now is on any clock that does not
+// go back.
 func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	for _, r := range e.eff.Release {
 		r.reset()
@@ -200,7 +203,8 @@ func (e *Engine) event(ev *Event) {
 	}
 }
 
-// blame adds to an error the XID of the peer's Call that the failed request was posted for, if there is one.
+// blame adds to an error the XID of the peer's Call that the failed request was posted for, if
+// there is one.
 func (e *Engine) blame(wc *verbs.WC, err error) error {
 	if wc == nil {
 		return err

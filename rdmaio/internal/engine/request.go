@@ -38,43 +38,44 @@ import (
 //	   a Receive is free for its RDMA_DONE
 //
 // A Call that is refused goes to queued, with RDMA_ERROR as its answer, from received, assembling,
-// readDeferred, reading or delivered. An answer with Drop goes from delivered to released. A Reply is
-// never delivered: when it is whole, or cannot be used, RDMA_DONE is sent, and its states are
+// readDeferred, reading or delivered. An answer with Drop goes from delivered to released. A Reply
+// is never delivered: when it is whole, or cannot be used, RDMA_DONE is sent, and its states are
 // doneQueued, doneSent and released. When the connection ends, every Request goes to released. The
 // Step after that makes it idle.
 type Request struct {
 	XID   uint32
-	Lists header.Lists // what the peer offers for the reply; no Reads
+	Lists header.Lists // the Writes and Reply chunk that the peer offers; no Reads
 
-	// Message is the Call as its sender had it, chunks in place; Placed says where
-	// those are. It is a part of a Receive buffer, or of Assembly.
+	// Message is the Call with its chunks in place, at the ranges in Placed. It is a part of a
+	// Receive buffer, or of Assembly.
 	Message []byte
 	Placed  []chunk.Placed
 	Padding Padding // of Message
 
-	// AssemblySize is the length of the message to be assembled, in bytes, set with Effects.Assemble. AssemblyLead is
-	// the offset in a cache-aligned buffer that aligns the first chunk to a cache line. AssemblyFilled is the number
-	// of bytes that Assembly has already.
+	// AssemblySize is the length of the message to be assembled, in bytes, set with
+	// Effects.Assemble. AssemblyLead is the offset in a cache-aligned buffer that aligns the first
+	// chunk to a cache line. AssemblyFilled is the number of bytes that Assembly has already.
 	AssemblySize, AssemblyLead, AssemblyFilled int
 
-	// Assembly is the assembly buffer that EventAssembly brings. It may be shorter than AssemblySize, but must be
-	// longer than AssemblyFilled: when it is full the engine asks for a longer one, whose first AssemblyFilled bytes
-	// must be those of the buffer before.
+	// Assembly is the assembly buffer, set by the driver before EventAssembly. It may be shorter
+	// than AssemblySize, but must be longer than AssemblyFilled: when it is full the engine asks
+	// for a longer one, whose first AssemblyFilled bytes must be those of the buffer before.
 	Assembly Buffer
 
-	Answer Answer // what EventReply brings
+	Answer Answer // set by the driver before EventReply
 	Owner  any    // the driver's
 
-	// Err is, with Release, why the answer was not sent; nil if it was.
+	// Err is valid after Effects.Release. It is nil if the answer was sent, or else says why not.
 	Err error
 
-	// Refused is, with Release, why a Call was answered by RDMA_ERROR that was not delivered.
+	// Refused is valid after Effects.Release. It says why the engine refused the Call with
+	// RDMA_ERROR instead of delivering it; otherwise it is nil.
 	Refused error
 
 	state  requestState // changed by Engine.to only
 	hdr    header.Message
 	plan   chunk.Plan
-	recv   int      // its Receive, until that is posted again
+	recv   int      // index of its Receive, until that is posted again; then none
 	ticket uint64   // its place in the queue for send queue entries
 	key    uint32   // of its lists, to be invalidated by the Reply; 0: none
 	reply  *pending // the Call that it is the Reply to, until it is read; nil: it is a Call
@@ -90,8 +91,8 @@ type Request struct {
 	deadline  time.Duration // of sentReads and awaitingDone
 }
 
-// requestState is the state of a Request. In each state one list of the engine holds the Request, or
-// the driver does.
+// requestState is the state of a Request. In each state one list of the engine holds the Request,
+// or the driver does.
 type requestState uint8
 
 const (
@@ -104,7 +105,7 @@ const (
 	delivered                        // the driver's, until EventReply
 	deferred                         // Engine.held
 	queued                           // Engine.answers
-	sent                             // Engine.chains; Engine.copied, if nothing of the answer is in use
+	sent                             // Engine.chains, or Engine.copied if all of it was copied
 	sentReads                        // Engine.chains and Engine.due
 	awaitingDone                     // Engine.due
 	doneQueued                       // Engine.answers
@@ -153,8 +154,8 @@ func (s requestState) refusable() bool {
 	return s == received || s == assembling || s == readDeferred || s == reading
 }
 
-// to moves r to a state. A step that is not in the drawings above Request is a bug of the engine, or
-// an event that the driver must not send, and ends the connection.
+// to moves r to a state. A step that is not in the drawings above Request is a bug of the engine,
+// or an event that the driver must not send, and ends the connection.
 func (e *Engine) to(r *Request, s requestState) {
 	if !s.follows(r.state) {
 		e.end(fmt.Errorf("%w: the message with XID %#08x goes from state %d to %d", ErrInternal, r.XID, r.state, s))
@@ -168,21 +169,23 @@ func (e *Engine) release(r *Request) {
 	e.eff.Release = append(e.eff.Release, r)
 }
 
-// Answer is a reply, or a refusal. Its memory belongs to the engine until Release.
+// Answer is a reply, or a refusal. Its memory belongs to the engine until Effects.Release.
 type Answer struct {
 	// Refuse sends RDMA_ERROR with this code instead of a reply.
 	Refuse header.ErrorCode
-	// Drop sends nothing at all: to the requester the Call stays unanswered, and its credit in use.
+	// Drop sends nothing: for the peer the Call stays unanswered, and its credit in use.
 	Drop bool
 
 	Payload [][]byte // inline reply, in pieces
 
-	// Long is the reply in registered memory: it goes to the reply chunk, and Payload is ignored.
+	// Long is a reply in registered memory. The engine writes it to the reply chunk and ignores
+	// Payload.
 	Long verbs.SGE
 	// Reads are read chunks of the reply (Config.Legacy), of memory that the peer may read until
-	// Release. Those of position zero take the place of Payload.
+	// Effects.Release. If one has position zero, the engine ignores Payload.
 	Reads []header.ReadSegment
-	// Data is for each write chunk what goes there; a zero length leaves it unused. Its length is that of Lists.Writes.
+	// Data has an element for each of Lists.Writes: the result to write there. A zero length leaves
+	// the chunk unused.
 	Data []verbs.SGE
 }
 
@@ -192,7 +195,7 @@ type transfer struct {
 	remote header.Segment
 }
 
-// reset makes a Request like new, with its memory.
+// reset makes r idle. Its slices keep their memory.
 func (r *Request) reset() {
 	r.hdr.Reset()
 	clear(r.transfers)
@@ -204,5 +207,5 @@ func (r *Request) reset() {
 	}
 }
 
-// none is no index.
+// none stands for no index.
 const none = -1

@@ -44,8 +44,8 @@ const (
 	callReading                  // its Reply has read chunks (Config.Legacy): see Request
 )
 
-// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine and ends
-// the connection.
+// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine and
+// ends the connection.
 func (e *Engine) toCall(p *pending, s callState) {
 	if s != p.state+1 && (s != callIdle || p.state == callIdle) {
 		e.end(fmt.Errorf("%w: the Call with XID %#08x goes from state %d to %d", ErrInternal, p.xid, p.state, s))
@@ -142,8 +142,8 @@ func (e *Engine) outstanding(xid uint32) bool { return e.table[xid].outstanding(
 // outstanding reports whether a Reply to the Call is expected; p may be nil.
 func (p *pending) outstanding() bool { return p != nil && p.state == callSent }
 
-// response deals with an answer to one of our Calls, in Receive i and decoded into e.next, which ended key; 0
-// is none. It reports whether the Receive is still in use.
+// response deals with an answer to one of our Calls, in Receive i and decoded into e.next, which
+// ended key; 0 is none. It reports whether the Receive is still in use.
 func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 	m := &r.hdr
 	_, typ, typed := header.RPC(m.Payload)
