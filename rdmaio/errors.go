@@ -10,44 +10,52 @@ import (
 var (
 	// ErrClosed reports that this side closed the connection, Client, Backchannel or Server.
 	ErrClosed = errors.New("rdmaio: closed")
-	// ErrAnswered reports that Request.Reply or Request.Drop was called for a Request that had been answered.
+	// ErrAnswered reports that Request.Reply or Request.Drop was called for a Request that had been
+	// answered.
 	ErrAnswered = errors.New("rdmaio: the Request was answered already")
-	// ErrMessage reports that a caller or handler passed something that is not an RPC message as described at Message.
+	// ErrMessage reports that a caller or handler passed something that is not an RPC message as
+	// described at Message.
 	ErrMessage = errors.New("rdmaio: not a usable message")
-	// ErrReverse reports a Call on an accepted connection without Config.ReverseCredits or before Conn.AllowReverse.
+	// ErrReverse reports a Call on an accepted connection without Config.ReverseCredits or before
+	// Conn.AllowReverse.
 	ErrReverse = errors.New("rdmaio: no reverse Calls")
-	// ErrPanic reports that a Handler panicked or ended its goroutine. This side then closed the connection.
+	// ErrPanic reports that a Handler panicked or ended its goroutine. This side then closed the
+	// connection.
 	ErrPanic = errors.New("rdmaio: a handler panicked")
-	// ErrXIDInUse reports that another Call with this XID is in progress on the connection, or was cancelled and has
-	// no reply yet. Conn.XID, Client.XID and Backchannel.XID return XIDs that are free.
+	// ErrXIDInUse reports that another Call with this XID is in progress on the connection, or was
+	// cancelled and has no reply yet. Conn.XID, Client.XID and Backchannel.XID return XIDs that are
+	// free.
 	ErrXIDInUse = errors.New("rdmaio: a Call with this XID is in progress on the connection")
-	// ErrInvalidated reports that the peer invalidated a key that it was not allowed to invalidate (RFC 8797 §4.1).
-	// The connection is lost.
+	// ErrInvalidated reports that the peer invalidated a key that it was not allowed to invalidate
+	// (RFC 8797 §4.1). The connection is lost.
 	ErrInvalidated = errors.New("rdmaio: the peer invalidated a key that it was not allowed to invalidate")
-	// ErrNoDone reports that a client did not acknowledge a reply with read chunks by RDMA_DONE within
-	// Config.WorkTimeout (Config.Legacy). The connection is lost.
+	// ErrNoDone reports that a client did not acknowledge a reply with read chunks by RDMA_DONE
+	// within Config.WorkTimeout (Config.Legacy). The connection is lost.
 	ErrNoDone = errors.New("rdmaio: the client sent no RDMA_DONE within Config.WorkTimeout")
-	// ErrTooManyErrors reports that the peer sent more invalid Calls in a second than Config.MaxErrors allows. The
-	// connection is lost.
+	// ErrTooManyErrors reports that the peer sent more invalid Calls in a second than
+	// Config.MaxErrors allows. The connection is lost.
 	ErrTooManyErrors = errors.New("rdmaio: the peer sent more invalid Calls in a second than Config.MaxErrors allows")
-	// ErrTimeout reports that posted work did not complete within Config.WorkTimeout. The connection is lost.
+	// ErrTimeout reports that posted work did not complete within Config.WorkTimeout. The
+	// connection is lost.
 	ErrTimeout = errors.New("rdmaio: posted work did not complete within Config.WorkTimeout")
-	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls of all connections of the
-	// server use as much memory as Config.MaxMemory allows.
+	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls of all
+	// connections of the server use as much memory as Config.MaxMemory allows.
 	ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
-	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of a Backchannel.
+	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of
+	// a Backchannel.
 	ErrNoClient = errors.New("rdmaio: the client has no connection to call it on")
 )
 
-// CallError is the error of Conn.Call, Client.Call and Backchannel.Call. It unwraps to the reason: a *PeerError (in a
-// *RefusedError for ERR_CHUNK), a *Fault, a *SizeError, the error of the context, one of the errors of this package, or
-// the error of package verbs with which the connection was lost.
+// CallError is the error of Conn.Call, Client.Call and Backchannel.Call. It unwraps to the reason:
+// a *PeerError (in a *RefusedError for ERR_CHUNK), a *Fault, a *SizeError, the error of the
+// context, one of the errors of this package, or the error of package verbs with which the
+// connection was lost.
 type CallError struct {
 	// XID is the XID of the Call.
 	XID uint32
 
-	// MayHaveRun reports that the message was passed to the provider, so that the peer may have executed the
-	// procedure, once. If it is false, the peer has not received the Call.
+	// MayHaveRun reports that the message was passed to the provider, so that the peer may have
+	// executed the procedure, once. If it is false, the peer has not received the Call.
 	MayHaveRun bool
 
 	// Err is the reason.
@@ -71,12 +79,12 @@ type PeerErrorCode uint32
 
 // The codes that RFC 8166 defines. A PeerError can have any other number that the peer sent.
 const (
-	PeerErrVers  PeerErrorCode = 1 // ERR_VERS: the peer does not support the version of the message
-	PeerErrChunk PeerErrorCode = 2 // ERR_CHUNK: the peer cannot use the header or its chunks, or its reply does not fit them
+	PeerErrVers  PeerErrorCode = 1 // ERR_VERS: the peer does not support the version
+	PeerErrChunk PeerErrorCode = 2 // ERR_CHUNK: it cannot use the chunks, or its reply does not fit
 )
 
-// PeerError is an RDMA_ERROR message of the peer: what the peer found wrong with a Call of this side (RFC 8166 §4.5).
-// What this side finds wrong with a message of the peer is a Fault.
+// PeerError is an RDMA_ERROR message, with which the peer refuses a Call of this side (RFC 8166
+// §4.5). A message of the peer that this side refuses is a Fault.
 type PeerError struct {
 	// Code is the code of the message. It is 0 if the body of the message could not be decoded.
 	Code PeerErrorCode

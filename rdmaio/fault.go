@@ -11,46 +11,46 @@ const (
 	FaultVersion                          // the version is not supported
 	FaultProcedure                        // the procedure is not known
 	FaultXDR                              // the chunk lists are not valid XDR
-	FaultTrailing                         // bytes follow the lists of a message without payload
-	FaultPayload                          // the RPC message is shorter than its XID and type
+	FaultTrailing                         // a message without payload has bytes after its lists
+	FaultPayload                          // the RPC message has no room for XID and type
 	FaultXID                              // the header and the RPC message have different XIDs
-	FaultNoChunk                          // an RDMA_NOMSG message lacks the chunk that holds the payload
+	FaultNoChunk                          // RDMA_NOMSG without the chunk that holds the payload
 	FaultAligned                          // a position is not a multiple of four
 	FaultZero                             // a position is zero in a message with an inline payload
 	FaultOrder                            // positions do not increase
 	FaultOverlap                          // a chunk reaches past the position of the next one
-	FaultBeyond                           // a position is past the end of what inline bytes and chunks can fill
-	FaultWrap                             // a segment passes the end of the 64-bit address space
-	FaultBytes                            // the chunks have more bytes than Config.MaxReadBytes
-	FaultSegments                         // a chunk has more segments than Config.MaxSegments or SendQueue
-	FaultChunks                           // the header has more chunks than Config.MaxChunks
+	FaultBeyond                           // a position is past the end of the message
+	FaultWrap                             // a segment passes the end of the address space
+	FaultBytes                            // more bytes in chunks than Config.MaxReadBytes
+	FaultSegments                         // more segments than Config.MaxSegments or SendQueue
+	FaultChunks                           // more chunks than Config.MaxChunks
 	FaultReads                            // a Reply has a read list
-	FaultReturnCount                      // a Reply returns another number of chunks or segments than was offered
-	FaultReturnRange                      // a Reply returns another handle or offset than was offered
-	FaultReturnMore                       // a Reply returns a greater length than was offered
-	FaultReturnHole                       // a Reply returns segments that were not filled contiguously
-	FaultType                             // the RPC message is not a Call, or not a Reply, where it has to be
-	FaultReverse                          // a reverse Call has chunks without Config.ReverseChunks
-	FaultPad                              // the alignment or threshold of RDMA_MSGP is impossible
-	FaultPadReads                         // an RDMA_MSGP message has read chunks
-	FaultNoReads                          // a Call needs RDMA Reads, which the connection does not have
-	FaultWithdrawn                        // RFC 8166 withdrew the procedure, and Config.Legacy is off
-	FaultAddress                          // a segment is at addresses that the provider cannot name
+	FaultReturnCount                      // a Reply returns more or fewer segments than offered
+	FaultReturnRange                      // a Reply returns another handle or offset
+	FaultReturnMore                       // a Reply returns a greater length than offered
+	FaultReturnHole                       // a Reply returns segments filled with gaps
+	FaultType                             // the RPC message has the wrong type, Call or Reply
+	FaultReverse                          // a reverse Call has chunks (Config.ReverseChunks)
+	FaultPad                              // RDMA_MSGP with an impossible alignment or threshold
+	FaultPadReads                         // RDMA_MSGP with read chunks
+	FaultNoReads                          // a Call needs RDMA Reads, and there are none
+	FaultWithdrawn                        // RFC 8166 withdrew the procedure (Config.Legacy)
+	FaultAddress                          // the provider cannot name the address of a segment
 )
 
-// Fault is what this side found wrong with a message of the peer. What the peer finds wrong with a message of this side
-// is a PeerError.
+// Fault is a breach of the protocol in a message of the peer. A message of this side that the peer
+// refuses is a PeerError.
 type Fault struct {
 	// Code names the rule.
 	Code FaultCode
 
-	// Where names the list or chunk in which the fault is, and Index which element of it. Where is empty for a fault of
-	// the message as a whole.
+	// Where names the list or chunk in which the fault is, and Index which element of it. Where is
+	// empty for a fault of the message as a whole.
 	Where string
 	Index int
 
-	// Found is the value that breaks the rule, and Want the value or the limit that the rule sets. What they count
-	// depends on Code; Error says it.
+	// Found is the value that breaks the rule, and Want the value or the limit that the rule sets.
+	// What they count depends on Code; Error says it.
 	Found, Want uint64
 
 	// Err is the error of the XDR decoder, with FaultXDR.

@@ -5,8 +5,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
-// growSendBuffers passes n more send buffers to the engine, fewer if the provider has no memory for them. Messages
-// that get none wait until one that is in use becomes free.
+// growSendBuffers passes n more send buffers to the engine, fewer if the provider has no memory for
+// them. Messages that get none wait until one that is in use becomes free.
 func (c *Conn) growSendBuffers(n int) {
 	var list []*engine.Buffer
 	for range n {
@@ -20,8 +20,8 @@ func (c *Conn) growSendBuffers(n int) {
 	c.post(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
-// freeSendBuffer frees a send buffer that the engine returned. The pool does not keep it, because other connections
-// may need the memory more.
+// freeSendBuffer frees a send buffer that the engine returned. The pool does not keep it, because
+// other connections may need the memory more.
 func (c *Conn) freeSendBuffer(b *engine.Buffer) {
 	if err := c.pool.Discard(b.Owner.(*mrpool.Buffer)); err != nil {
 		c.post(engine.Event{Kind: engine.EventClose, Err: err})

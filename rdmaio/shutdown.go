@@ -7,12 +7,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// Shutdown ends a server without ending Calls: it stops listening, lets handlers answer the Calls that they have,
-// closes each connection when that is done, and the server as Close does when all are. Calls that come meanwhile are not given to handlers:
-// their callers see the connection end, and a Client makes them again on another one. Calls of our own are not waited for.
+// Shutdown ends a server without ending Calls: it stops listening, lets handlers answer the Calls
+// that they have, closes each connection when that is done, and the server as Close does when all
+// are. Calls that come meanwhile are not given to handlers: their callers see the connection end,
+// and a Client makes them again on another one. Calls of our own are not waited for.
 //
-// If ctx ends first the error wraps its cause; what goes on then is for Close to end. Shutdown must not be called from a
-// Handler or a done function.
+// If ctx ends first the error wraps its cause; what goes on then is for Close to end. Shutdown must
+// not be called from a Handler or a done function.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop(ErrClosed)
 	err := s.ln.Close()
@@ -42,8 +43,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// startDrain stops the delivery of Calls to handlers and reports whether no handler has one now. If one does, the runner posts
-// EventDrain after the last answer.
+// startDrain stops the delivery of Calls to handlers and reports whether no handler has one now. If
+// one does, the runner posts EventDrain after the last answer.
 func (c *Conn) startDrain() (idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +57,8 @@ func (c *Conn) startDrain() (idle bool) {
 // postDrain makes the engine end the connection when everything that was posted has completed.
 func (c *Conn) postDrain() { c.post(engine.Event{Kind: engine.EventDrain, Err: ErrClosed}) }
 
-// begin counts a Request that a handler gets; false if it is to get none. The runner does so, and when no handler has it any more.
+// begin counts a Request that a handler gets; false if it is to get none. The runner does so, and
+// when no handler has it any more.
 func (c *Conn) begin() bool {
 	if c.draining.Load() {
 		return false

@@ -4,55 +4,98 @@ import "github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 
 // Flow counts the RPCs of one direction of a connection.
 type Flow struct {
-	// Calls is the number of Calls sent, or received on the side that serves them. Replies is the number of replies to
-	// them. Both only grow.
+	// Calls is the number of Calls sent, or received on the side that serves them. Replies is the
+	// number of replies to them. Both only grow.
 	Calls, Replies uint64
 
 	// InFlight is the number of Calls that were sent, or received, and have no reply now.
 	InFlight int
 
-	// Granted is the number of credits that this side has for its own Calls. On the side that serves the Calls it is
-	// the last grant that this side sent.
+	// Granted is the number of credits that this side has for its Calls. On the side that serves
+	// the Calls it is the last grant that it sent.
 	Granted int
 }
 
-// Stats is what a connection has counted until now. Except for those marked as state, the numbers only grow.
+// Stats holds the counts of a connection. Those above Abandoned only grow. Abandoned and those
+// below it describe the present state.
 type Stats struct {
 	Flow         // the forward direction: Calls of the side that dialed
 	Reverse Flow // the reverse direction
 
-	Sent, Received uint64 // messages
-	ErrorMessages  uint64 // RDMA_ERROR messages: sent for Calls of the peer, or received for Calls of this side
+	// Sent and Received are the numbers of messages.
+	Sent, Received uint64
 
-	// DroppedMessages is the number of messages received and not acted on: Calls that Request.Drop ended, Calls beyond
-	// what was granted, and messages that belong to no Call. CallsOverCredit is the number of these Calls beyond what
-	// was granted.
+	// ErrorMessages is the number of RDMA_ERROR messages: those sent for Calls of the peer, and
+	// those received for Calls of this side.
+	ErrorMessages uint64
+
+	// DroppedMessages is the number of messages received and not acted on: Calls that Request.Drop
+	// ended, Calls beyond the grant, and messages that belong to no Call. CallsOverCredit is the
+	// number of the Calls beyond the grant among them.
 	DroppedMessages, CallsOverCredit uint64
 
-	FaultyMessages          uint64 // messages received that broke a rule (Fault)
-	BytesRead, BytesWritten uint64 // bytes moved by RDMA Read and RDMA Write for Calls received
-	ZeroGrants              uint64 // grants of zero credits received, taken as one
-	OverGrants              uint64 // grants received of more credits than asked for, cut to that
-	DoneMessages            uint64 // RDMA_DONE messages sent, or received for a reply that waited for one (Config.Legacy)
-	DelayedCalls            uint64 // Calls of this side that waited before they were sent: for a credit, the send queue, or Calls before them
-	RemoteInvalidations     uint64 // keys invalidated by replies: on the server those that it invalidated, on the client its own
-	Registrations           uint64 // registrations of memory that callers and handlers passed in
-	Staged                  uint64 // bytes copied because the device only takes memory of its own, a Call was cancelled, or a reply came by Call.MaxReply
+	// FaultyMessages is the number of messages received that broke a rule (Fault).
+	FaultyMessages uint64
 
-	Abandoned       int    // state: Calls that were cancelled and have no reply yet; each keeps its credit
-	Waiting         int    // state: Calls that wait for a credit, and answers that wait for the send queue
-	DoneMessagesDue int    // state: replies for which RDMA_DONE is still to come (Config.Legacy)
-	PostedRecvs     int    // state: Receives that are posted
-	SendQueueFilled int    // state: entries of the send queue that are in use, or whose completion was not seen yet
-	Regions         int    // state: memory regions that exist for Registrations
-	Buffers         int    // state: buffers of the connection that exist, for messages and for the assembly of Calls
-	BufferBytes     uint64 // state: the bytes of Buffers
+	// BytesRead and BytesWritten are the numbers of bytes that RDMA Read and RDMA Write moved for
+	// Calls received.
+	BytesRead, BytesWritten uint64
 
-	Terms // state: what the two sides agreed on
+	// ZeroGrants is the number of grants of zero credits received; each counts as one credit.
+	// OverGrants is the number of grants received of more credits than this side asked for; they
+	// are cut to that number.
+	ZeroGrants, OverGrants uint64
+
+	// DoneMessages is the number of RDMA_DONE messages: those sent, and those received for a reply
+	// that waited for one (Config.Legacy).
+	DoneMessages uint64
+
+	// DelayedCalls is the number of Calls of this side that waited before they were sent: for a
+	// credit, for entries of the send queue, or for Calls before them.
+	DelayedCalls uint64
+
+	// RemoteInvalidations is the number of keys that replies invalidated. A server counts those
+	// that it invalidated, a client those of its own that the server did.
+	RemoteInvalidations uint64
+
+	// Registrations is the number of registrations of memory that callers and handlers passed in.
+	Registrations uint64
+
+	// Staged is the number of bytes copied because the device only takes memory of its own, because
+	// a Call was cancelled, or because a reply came by Call.MaxReply.
+	Staged uint64
+
+	// Abandoned is the number of cancelled Calls that have no reply yet. Each keeps its credit.
+	Abandoned int
+
+	// Waiting is the number of Calls that wait for a credit, and of answers that wait for entries
+	// of the send queue.
+	Waiting int
+
+	// DoneMessagesDue is the number of replies for which RDMA_DONE is still to come
+	// (Config.Legacy).
+	DoneMessagesDue int
+
+	// PostedRecvs is the number of Receives that are posted.
+	PostedRecvs int
+
+	// SendQueueFilled is the number of entries of the send queue that are in use, or whose
+	// completion this side has not seen yet.
+	SendQueueFilled int
+
+	// Regions is the number of memory regions that exist for Registrations.
+	Regions int
+
+	// Buffers is the number of buffers that the connection has, for messages and for the assembly
+	// of Calls, and BufferBytes the number of bytes in them.
+	Buffers     int
+	BufferBytes uint64
+
+	Terms // the terms of the two sides
 }
 
-// Stats returns the counts. They include every event that was fully processed: the event that ended a Call may be counted
-// a moment after Call returned.
+// Stats returns the counts. They include every event that was fully processed: the event that ended
+// a Call may be counted a moment after Call returned.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	s := newStats(&c.stats)

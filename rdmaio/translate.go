@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// translate returns an error of the engine as one that this package exports. It returns all other errors as they are:
-// those of package verbs, and those that this package passed to the engine.
+// translate returns an error of the engine as one that this package exports. It returns all other
+// errors as they are: those of package verbs, and those that this package passed to the engine.
 func translate(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine does not wrap its own errors
 	case *header.Fault:

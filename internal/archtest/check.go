@@ -22,7 +22,7 @@ import (
 type Finding struct {
 	Path    string // from the module's root
 	Line    int
-	Rule    string // "arrow", "goroutine", "comment", ...: see the tests
+	Rule    string // "row", "arrow" and so on: testdata has a case for each
 	Message string
 }
 
@@ -118,15 +118,16 @@ func (c *checker) pkg(name string, files []string) error {
 			return err
 		}
 		rel := path.Join(name, filepath.Base(file))
+		isTest := strings.HasSuffix(file, "_test.go")
+		public := isPublic(name) && !isTest
 		mode := parser.ImportsOnly
-		if row != nil && row.Sequential {
+		if public || row != nil && row.Sequential {
 			mode = parser.SkipObjectResolution
 		}
 		syntax, err := parser.ParseFile(c.fset, rel, text, mode|parser.ParseComments)
 		if err != nil {
 			return err
 		}
-		isTest := strings.HasSuffix(file, "_test.go")
 		onlyTests = onlyTests && isTest
 		documented = documented || !isTest && describes(syntax)
 		c.lines(rel, text, isTest)
@@ -135,6 +136,9 @@ func (c *checker) pkg(name string, files []string) error {
 		}
 		if row != nil && row.Sequential {
 			c.sequential(rel, syntax)
+		}
+		if public {
+			c.exported(rel, syntax)
 		}
 	}
 	if !documented && !onlyTests {

@@ -7,7 +7,8 @@
 // that users link. Test files may import any package of the module and go-cmp.
 //
 // Besides arrows, Check looks at package comments, the length of hand-written
-// files, the header of generated ones, and imports of unsafe and C. It reads
+// files, the header of generated ones, imports of unsafe and C, and exported
+// declarations of public packages that name internal ones. It reads
 // source text only (every build tag, no type checking), skips testdata and
 // nested modules, and reports all that it finds. CheckDocs looks at the pages:
 // links lead somewhere, and the indexes of docs and docs/adr are complete.

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Role is what this end of the connection is in the forward direction, which is that of
-// the side that dialed. Either end may also be the other thing in the reverse direction (RFC 8167 §2.3).
+// Role is what this end of the connection is in the forward direction, which is that of the side
+// that dialed. Either end may also be the other thing in the reverse direction (RFC 8167 §2.3).
 type Role uint8
 
 // The roles.
@@ -34,27 +34,28 @@ func (b *Buffer) sge(n int) verbs.SGE { return verbs.SGE{MR: b.MR, Offset: b.Off
 type Config struct {
 	Role Role
 
-	// Calls is how many credits this side asks for with its own Calls; with 0 it must make
-	// none. Serves is how many it grants at most; with 0 it serves no Calls. The two are separate (R266).
+	// Calls is how many credits this side asks for with its own Calls; with 0 it must make none.
+	// Serves is how many it grants at most; with 0 it serves no Calls. The two are separate (R266).
 	Calls, Serves int
 
 	// ReverseChunks: chunks work in the reverse direction as they do in the other.
 	// Without it a reverse Call that has any is refused (RFC 8167 §5.3; R277).
 	ReverseChunks bool
 
-	// Legacy: forward Replies may have read chunks, which are followed by RDMA_DONE, and RDMA_MSGP is
-	// understood, as draft-ietf-nfsv4-rpcrdma-08 has it and RFC 8166 has not.
+	// Legacy: forward Replies may have read chunks, which are followed by RDMA_DONE, and RDMA_MSGP
+	// is understood, as draft-ietf-nfsv4-rpcrdma-08 has it and RFC 8166 has not.
 	Legacy bool
 
 	// DoneTimeout is how long a peer may take to read such a Reply, and to say so.
 	DoneTimeout time.Duration
 
-	// Recv has Calls + Serves elements (R270, R271), which any message may use, and another Serves of them at a
-	// Responder with Legacy, for RDMA_DONE (R107). They are as large as the terms may come to be, those of Send too.
+	// Recv has Calls + Serves elements (R270, R271), which any message may use, and another Serves
+	// of them at a Responder with Legacy, for RDMA_DONE (R107). They are as large as the terms may
+	// come to be, those of Send too.
 	Recv []Buffer
 
-	// Send are the buffers for what is sent that the engine has for good, at least one. MaxBorrowed is how many more it may
-	// borrow while messages wait for one (Effects.WantBuffers).
+	// Send are the buffers for what is sent that the engine has for good, at least one. MaxBorrowed
+	// is how many more it may borrow while messages wait for one (Effects.WantBuffers).
 	Send        []Buffer
 	MaxBorrowed int
 

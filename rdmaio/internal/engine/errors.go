@@ -11,8 +11,8 @@ type Reason uint8
 
 // The reasons.
 const (
-	ErrInternal      Reason = iota + 1 // the engine, or what drives it, broke one of its own rules
-	ErrTimeout                         // a chain of work requests did not complete within Config.ChainTimeout
+	ErrInternal      Reason = iota + 1 // the engine or its driver is wrong
+	ErrTimeout                         // work requests took longer than Config.ChainTimeout
 	ErrTooManyErrors                   // more Calls had to be refused than Config.MaxErrors
 	ErrXIDInUse                        // another Call with this XID is in progress
 	ErrInvalidated                     // the peer invalidated a key that it must not

@@ -5,8 +5,8 @@ import "time"
 // shrinkInterval is how long a borrowed send buffer is kept that nothing was sent from.
 const shrinkInterval = time.Second
 
-// sendBuffers are those that messages are encoded into. A connection has as many as messages were out at
-// a time lately: what is more than its own it borrows, and gives back.
+// sendBuffers are those that messages are encoded into. A connection has as many as messages were
+// out at a time lately: what is more than its own it borrows, and gives back.
 type sendBuffers struct {
 	free     []*Buffer // used last at the end
 	own      int       // never given back
@@ -46,7 +46,8 @@ func (e *Engine) wantBuffers() {
 	e.eff.WantBuffers = min(wait, e.cfg.MaxBorrowed-s.borrowed)
 }
 
-// addBuffers takes what EventBuffers brings. Without memory a message waits for a buffer that is in use; there is one, or it would not wait.
+// addBuffers takes what EventBuffers brings. Without memory a message waits for a buffer that is in
+// use; there is one, or it would not wait.
 func (e *Engine) addBuffers(list []*Buffer) {
 	s := &e.sends
 	s.asked = false
